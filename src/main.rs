@@ -1,0 +1,2 @@
+//! The program. Everything happens in the library.
+fn main() {}

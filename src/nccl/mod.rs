@@ -1,0 +1,1 @@
+//! What NCCL would do with a node and an environment, by release: pure.
