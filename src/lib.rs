@@ -1,6 +1,64 @@
 //! rdmactl: what is wrong with this GPU node's RDMA, and the NCCL settings that are right on it.
+//!
+//! The rooms, and who may use whom (left uses right):
+//!
+//! ```text
+//! main -> lib -> cli, commands -> { sys, report, checks, roles, nccl }
+//! sys -> parse -> model      roles -> nccl -> model      checks -> roles, nccl -> model      report -> all but sys
+//! ```
+//!
+//! - `sys` is the only room that touches the machine; everything read goes through `sys::Root`.
+//! - `parse`, `model`, `roles`, `nccl` and `checks` are pure: they see no path on disk, no clock, no environment.
+//! - `report` turns results into bytes.
+//! - `commands` is glue: read, decide, print.
 
-#![allow(dead_code, reason = "until every room is furnished")]
-
+mod cli;
+mod commands;
+mod error;
+mod exit;
 mod model;
 mod nccl;
+mod parse;
+mod plan;
+mod report;
+mod roles;
+mod sys;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write};
+use std::process::ExitCode;
+
+/// Everything the program has from outside.
+#[derive(Debug)]
+pub struct World {
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+    stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
+}
+
+impl World {
+    /// The real process's arguments, environment and standard streams.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the environment is captured once, here"
+    )]
+    pub fn real() -> Self {
+        Self {
+            args: std::env::args_os().collect(),
+            env: std::env::vars_os().collect(),
+            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+}
+
+/// Runs the program and returns its exit code.
+pub fn run(world: World) -> ExitCode {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut err = std::io::stderr().lock();
+    let exit = commands::run(world, &mut out, &mut err);
+    // A reader that has gone is no error, and what could be written was.
+    let _ = out.flush();
+    exit.into()
+}

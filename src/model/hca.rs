@@ -112,6 +112,21 @@ pub(crate) enum NodeType {
     Other(String),
 }
 
+impl NodeType {
+    /// The kernel's word for it.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Self::Ca => "CA",
+            Self::Switch => "switch",
+            Self::Router => "router",
+            Self::Rnic => "RNIC",
+            Self::UsNic => "usNIC",
+            Self::Unspecified => "unspecified",
+            Self::Other(text) => text,
+        }
+    }
+}
+
 /// A port of an HCA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Port {

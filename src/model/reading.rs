@@ -29,6 +29,8 @@ pub(crate) enum Why {
     TooLarge(usize),
     /// It exists, but the capture does not hold its content.
     NotCaptured,
+    /// This command had no use for it.
+    NotAsked,
 }
 
 impl Unread {
@@ -56,7 +58,7 @@ impl Unread {
             Why::Absent => Some(2),
             Why::Denied => Some(13),
             Why::Errno(n) => Some(n),
-            Why::Malformed(_) | Why::TooLarge(_) | Why::NotCaptured => None,
+            Why::Malformed(_) | Why::TooLarge(_) | Why::NotCaptured | Why::NotAsked => None,
         }
     }
 }
@@ -70,6 +72,7 @@ impl fmt::Display for Why {
             Self::Malformed(text) => write!(f, "unexpected content {text:?}"),
             Self::TooLarge(limit) => write!(f, "longer than {limit} bytes"),
             Self::NotCaptured => write!(f, "not in the capture"),
+            Self::NotAsked => write!(f, "not read"),
         }
     }
 }

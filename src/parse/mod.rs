@@ -1,0 +1,36 @@
+//! Text of the kernel and of programs into values. `&str` in, `Result` out: no path, no file.
+
+mod address;
+mod gpu;
+mod infiniband;
+mod pci;
+mod route;
+
+pub(crate) use address::parse_ip_addr_json;
+pub(crate) use gpu::parse_gpu_information;
+pub(crate) use infiniband::{
+    parse_gid, parse_gid_type, parse_link_layer, parse_node_type, parse_phys_state,
+    parse_port_state, parse_rate,
+};
+pub(crate) use pci::{parse_bdf, parse_hex, pci_path};
+pub(crate) use route::{parse_ipv6_route, parse_route};
+
+/// Text that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not {what}: {text:?}")]
+pub(crate) struct ParseError {
+    /// What was expected, with its article (`a GID`).
+    pub(crate) what: &'static str,
+    /// What was found, at most 60 characters.
+    pub(crate) text: String,
+}
+
+impl ParseError {
+    /// Makes one; shortens the text.
+    pub(crate) fn new(what: &'static str, text: &str) -> Self {
+        Self {
+            what,
+            text: text.chars().take(60).collect(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What all JSON output shares: the schema's number, the program, the node.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use crate::model::{Node, Reading};
+
+/// Number of the schema; a change of meaning is a new number, keys are only ever added.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// The frame around every JSON answer.
+#[derive(Debug, Serialize)]
+pub(crate) struct Envelope<'a, T: Serialize> {
+    schema: u32,
+    tool: Tool,
+    /// The node's name; null where it could not be read.
+    host: Option<&'a str>,
+    #[serde(flatten)]
+    body: T,
+}
+
+#[derive(Debug, Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// Writes an answer as indented JSON with a newline at its end.
+pub(crate) fn write<T: Serialize>(
+    node: &Node,
+    body: T,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let envelope = Envelope {
+        schema: SCHEMA,
+        tool: Tool {
+            name: "rdmactl",
+            version: env!("CARGO_PKG_VERSION"),
+        },
+        host: known(&node.hostname).map(String::as_str),
+        body,
+    };
+    let text = serde_json::to_string_pretty(&envelope).map_err(std::io::Error::other)?;
+    writeln!(out, "{text}")
+}
+
+/// A reading as an optional value: null where there is none.
+pub(crate) fn known<T>(reading: &Reading<T>) -> Option<&T> {
+    reading.as_ref().ok()
+}

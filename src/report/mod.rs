@@ -1,0 +1,12 @@
+//! Results into text. Writes only to a given `Write`; decides nothing.
+
+pub(crate) mod devices;
+pub(crate) mod env;
+pub(crate) mod gids;
+mod json;
+mod style;
+mod table;
+pub(crate) mod topo;
+
+pub(crate) use style::{ColorChoice, Style};
+pub(crate) use table::{Align, Table};

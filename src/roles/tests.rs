@@ -1,0 +1,1 @@
+//! Rules of the roles, each on a small node.

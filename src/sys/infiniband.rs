@@ -1,0 +1,328 @@
+//! RDMA devices: /sys/class/infiniband, /sys/class/infiniband_verbs and /dev/infiniband.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::pci::read_function;
+use super::{Root, Scope};
+use crate::model::{
+    Gid, GidClass, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev,
+    NodeType, PciFunction, Port, Reading, Unread, Uverbs, Why,
+};
+use crate::parse::{
+    parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
+    parse_port_state, parse_rate,
+};
+
+const CLASS: &str = "sys/class/infiniband";
+
+/// Reads every RDMA device, in natural order of their names.
+pub(super) fn read_hcas(
+    root: &Root,
+    scope: Scope,
+    netdevs: &[Netdev],
+    interfaces: &[Interface],
+) -> Reading<Vec<Hca>> {
+    let names = root.list(CLASS)?;
+    let uverbs = read_uverbs(root);
+    let namespace = Namespace {
+        netdevs,
+        interfaces,
+    };
+    Ok(names
+        .into_iter()
+        .map(|name| {
+            let uverbs = uverbs.get(&name).copied().unwrap_or_default();
+            read_hca(root, scope, &namespace, name, uverbs)
+        })
+        .collect())
+}
+
+/// The network devices and addresses of this network namespace, to know which GID rows a port can have.
+struct Namespace<'a> {
+    netdevs: &'a [Netdev],
+    interfaces: &'a [Interface],
+}
+
+impl Namespace<'_> {
+    /// The RoCE v2 rows that a port with these network devices can have: one for each address that leaves the link, of the
+    /// devices themselves, of their masters, and of the VLANs, macvlans and bridges on top.
+    fn expected_rows(&self, own: &[String]) -> BTreeSet<(String, IpAddr)> {
+        let mut names: BTreeSet<&str> = own.iter().map(String::as_str).collect();
+        loop {
+            let before = names.len();
+            for netdev in self.netdevs {
+                if netdev.lowers.iter().any(|l| names.contains(l.as_str())) {
+                    names.insert(&netdev.name);
+                }
+                if let (true, Some(master)) = (names.contains(netdev.name.as_str()), &netdev.master)
+                {
+                    names.insert(master);
+                }
+            }
+            if names.len() == before {
+                break;
+            }
+        }
+        self.interfaces
+            .iter()
+            .filter(|i| names.contains(i.name.as_str()))
+            .flat_map(|i| i.addresses.iter().map(move |a| (i, a)))
+            .filter(|(_, a)| !a.is_link_local())
+            .map(|(i, a)| (i.name.clone(), a.ip))
+            .collect()
+    }
+}
+
+/// Maps devices to their uverbs numbers, and tells which have a device node.
+fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
+    const VERBS: &str = "sys/class/infiniband_verbs";
+    let nodes: Reading<BTreeSet<String>> =
+        root.list("dev/infiniband").map(|n| n.into_iter().collect());
+    let mut found = BTreeMap::new();
+    for name in root.list(VERBS).unwrap_or_default() {
+        let Some(number) = name.strip_prefix("uverbs").and_then(|n| n.parse().ok()) else {
+            continue;
+        };
+        let Ok(device) = root.text(&format!("{VERBS}/{name}/ibdev")) else {
+            continue;
+        };
+        let node_exists = match &nodes {
+            Ok(nodes) => Some(nodes.contains(&name)),
+            Err(unread) if unread.is_absent() => Some(false),
+            Err(_) => None,
+        };
+        found.insert(
+            device,
+            Uverbs {
+                number: Some(number),
+                node_exists,
+            },
+        );
+    }
+    found
+}
+
+fn read_hca(root: &Root, scope: Scope, namespace: &Namespace, name: String, uverbs: Uverbs) -> Hca {
+    let entry = format!("{CLASS}/{name}");
+    let dir = root.real(&entry).unwrap_or(entry);
+    let pci = read_parent(root, &dir);
+    let function = pci.as_ref().ok().and_then(Option::as_ref);
+    let node_type = root.parsed(&format!("{dir}/node_type"), parse_node_type);
+    let inventory = |file: &str| {
+        let path = format!("{dir}/{file}");
+        if scope.inventory {
+            root.text(&path)
+        } else {
+            Err(Unread::new(path, Why::NotAsked))
+        }
+    };
+    let ports = root.list(&format!("{dir}/ports")).map(|names| {
+        let mut numbers: Vec<u32> = names.iter().filter_map(|n| n.parse().ok()).collect();
+        numbers.sort_unstable();
+        let netdevs = port_netdevs(root, &dir, function, &numbers);
+        numbers
+            .into_iter()
+            .map(|n| {
+                read_port(
+                    root,
+                    scope,
+                    namespace,
+                    &format!("{dir}/ports/{n}"),
+                    n,
+                    netdevs.get(&n),
+                )
+            })
+            .collect()
+    });
+    let driver = (scope.inventory || node_type != Ok(NodeType::Ca))
+        .then(|| root.link(&format!("{}/driver", function?.dir)).ok())
+        .flatten()
+        .and_then(|target| target.rsplit('/').next().map(str::to_owned));
+    Hca {
+        physfn: function.and_then(|f| {
+            root.link(&format!("{}/physfn", f.dir))
+                .ok()
+                .map(|t| super::resolve::join_link(&format!("{}/physfn", f.dir), &t))
+        }),
+        node_guid: inventory("node_guid"),
+        sys_image_guid: inventory("sys_image_guid"),
+        fw_ver: inventory("fw_ver"),
+        hca_type: inventory("hca_type"),
+        board_id: inventory("board_id"),
+        ibdev_index: None,
+        node_type,
+        driver,
+        uverbs,
+        ports,
+        pci,
+        dir,
+        name,
+    }
+}
+
+/// Finds the PCI function behind a device. `Ok(None)`: a software device, which lives in /sys/devices/virtual.
+fn read_parent(root: &Root, dir: &str) -> Reading<Option<PciFunction>> {
+    if let Some(function) = read_function(root, dir) {
+        return Ok(Some(function));
+    }
+    let link = format!("{dir}/device");
+    match root.real(&link) {
+        Ok(parent) => match read_function(root, &parent) {
+            Some(function) => Ok(Some(function)),
+            None if parent.contains("/virtual/") => Ok(None),
+            None => Err(Unread::new(link, Why::Absent)),
+        },
+        Err(unread) if unread.is_absent() && dir.contains("/virtual/") => Ok(None),
+        Err(unread) => Err(unread),
+    }
+}
+
+/// Tells which network devices of the function belong to which port: by `dev_port`, which counts from 0, where a function
+/// has several ports; all of them otherwise.
+fn port_netdevs(
+    root: &Root,
+    dir: &str,
+    pci: Option<&PciFunction>,
+    ports: &[u32],
+) -> BTreeMap<u32, Vec<String>> {
+    // A sub-function's network devices are below its auxiliary device, next to infiniband/.
+    let beside = dir
+        .rsplit_once("/infiniband/")
+        .map(|(parent, _)| format!("{parent}/net"));
+    let below_pci = pci.map(|f| format!("{}/net", f.dir));
+    let listing = beside
+        .into_iter()
+        .chain(below_pci)
+        .find_map(|net| Some((root.list(&net).ok()?, net)));
+    let Some((names, net)) = listing else {
+        // Soft-RoCE names its network device itself.
+        let parent = root
+            .text(&format!("{dir}/parent"))
+            .ok()
+            .filter(|p| !p.is_empty());
+        return ports
+            .iter()
+            .zip(parent)
+            .map(|(p, n)| (*p, vec![n]))
+            .collect();
+    };
+    let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for name in names {
+        if let &[only] = ports {
+            found.entry(only).or_default().push(name);
+        } else if let Ok(dev_port) =
+            root.parsed(&format!("{net}/{name}/dev_port"), str::parse::<u32>)
+        {
+            found
+                .entry(dev_port.saturating_add(1))
+                .or_default()
+                .push(name);
+        }
+    }
+    found
+}
+
+fn read_port(
+    root: &Root,
+    scope: Scope,
+    namespace: &Namespace,
+    dir: &str,
+    number: u32,
+    netdevs: Option<&Vec<String>>,
+) -> Port {
+    let netdevs = netdevs.cloned().unwrap_or_default();
+    let mut port = Port {
+        number,
+        state: root.parsed(&format!("{dir}/state"), parse_port_state),
+        phys_state: root.parsed(&format!("{dir}/phys_state"), parse_phys_state),
+        link_layer: root
+            .text(&format!("{dir}/link_layer"))
+            .map(|t| parse_link_layer(&t)),
+        rate: root.parsed(&format!("{dir}/rate"), parse_rate),
+        lid: root.parsed(&format!("{dir}/lid"), parse_hex),
+        sm_lid: root.parsed(&format!("{dir}/sm_lid"), parse_hex),
+        gids: Err(Unread::new(format!("{dir}/gids"), Why::NotAsked)),
+        netdevs,
+    };
+    match scope.gids {
+        GidDepth::All => port.gids = read_gid_table(root, dir, None),
+        GidDepth::Needed if port.is_active() && port.link_layer == Ok(LinkLayer::Ethernet) => {
+            let expected = namespace.expected_rows(&port.netdevs);
+            port.gids = read_gid_table(root, dir, (!expected.is_empty()).then_some(expected));
+        }
+        GidDepth::Needed => {}
+    }
+    port
+}
+
+/// Reads a GID table. With `expected` rows it ends as soon as all of them were found, and the length stays unknown.
+fn read_gid_table(
+    root: &Root,
+    port: &str,
+    expected: Option<BTreeSet<(String, IpAddr)>>,
+) -> Reading<GidTable> {
+    let mut table = GidTable::default();
+    if let Some(mut expected) = expected {
+        for index in 0.. {
+            match read_row(root, port, index, &mut table) {
+                Ok(Some(row)) => {
+                    if let (Ok(GidType::V2), Ok(ndev)) = (&row.kind, &row.ndev) {
+                        expected.remove(&(ndev.clone(), row.gid.address()));
+                    }
+                    table.rows.push(row);
+                }
+                Ok(None) => {}
+                // The end of the table, or a row that cannot be read: the listing tells what else there is.
+                Err(_) => break,
+            }
+            if expected.is_empty() {
+                return Ok(table);
+            }
+        }
+        table = GidTable::default();
+    }
+    let mut indexes: Vec<u32> = root
+        .list(&format!("{port}/gids"))?
+        .iter()
+        .filter_map(|n| n.parse().ok())
+        .collect();
+    indexes.sort_unstable();
+    table.len = Some(indexes.last().map_or(0, |last| last.saturating_add(1)));
+    for index in indexes {
+        if let Ok(Some(row)) = read_row(root, port, index, &mut table) {
+            table.rows.push(row);
+        }
+    }
+    Ok(table)
+}
+
+/// Reads one row. `None`: it is empty. A GID that cannot be read is kept in the table's list of those.
+fn read_row(
+    root: &Root,
+    port: &str,
+    index: u32,
+    table: &mut GidTable,
+) -> Result<Option<GidRow>, Why> {
+    let path = format!("{port}/gids/{index}");
+    let gid: Gid = match root.parsed(&path, parse_gid) {
+        Ok(gid) => gid,
+        Err(unread) => {
+            let why = unread.why.clone();
+            if why != Why::Absent {
+                table.unread.push((index, unread));
+            }
+            return Err(why);
+        }
+    };
+    if gid.class() == GidClass::Empty {
+        return Ok(None);
+    }
+    let kind = root.text(&format!("{port}/gid_attrs/types/{index}"));
+    Ok(Some(GidRow {
+        index,
+        gid,
+        ndev: root.text(&format!("{port}/gid_attrs/ndevs/{index}")),
+        kind: kind.map(|t| parse_gid_type(&t)),
+    }))
+}
