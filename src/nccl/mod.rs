@@ -1,1 +1,6 @@
 //! What NCCL would do with a node and an environment, by release: pure.
+//!
+//! `predict` puts the parts together; `release` is the only file that knows which release does what.
+
+pub(crate) mod outcome;
+pub(crate) mod release;
