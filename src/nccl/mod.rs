@@ -2,6 +2,7 @@
 //!
 //! `predict` puts the parts together; `release` is the only file that knows which release does what.
 
+pub(crate) mod config;
 pub(crate) mod number;
 pub(crate) mod outcome;
 pub(crate) mod release;
