@@ -2,7 +2,11 @@
 //!
 //! `predict` puts the parts together; `release` is the only file that knows which release does what.
 
+pub(crate) mod address;
 pub(crate) mod config;
+#[cfg(test)]
+mod fixture;
+pub(crate) mod gid;
 pub(crate) mod number;
 pub(crate) mod outcome;
 pub(crate) mod release;
