@@ -7,6 +7,7 @@ pub(crate) mod config;
 #[cfg(test)]
 mod fixture;
 pub(crate) mod gid;
+pub(crate) mod interface;
 pub(crate) mod number;
 pub(crate) mod outcome;
 pub(crate) mod release;
