@@ -4,6 +4,7 @@
 
 pub(crate) mod address;
 pub(crate) mod config;
+pub(crate) mod device;
 #[cfg(test)]
 mod fixture;
 pub(crate) mod gid;
