@@ -5,10 +5,12 @@
 pub(crate) mod address;
 pub(crate) mod config;
 pub(crate) mod device;
+mod distance;
 #[cfg(test)]
 mod fixture;
 pub(crate) mod gid;
 pub(crate) mod interface;
+pub(crate) mod merge;
 pub(crate) mod number;
 pub(crate) mod outcome;
 pub(crate) mod release;
