@@ -13,5 +13,6 @@ pub(crate) mod interface;
 pub(crate) mod merge;
 pub(crate) mod number;
 pub(crate) mod outcome;
+pub(crate) mod predict;
 pub(crate) mod release;
 pub(crate) mod selector;
