@@ -12,6 +12,10 @@ pub(crate) mod gid;
 pub(crate) mod interface;
 pub(crate) mod merge;
 pub(crate) mod number;
+#[cfg(test)]
+mod oracle_records;
+#[cfg(test)]
+mod oracle_tests;
 pub(crate) mod outcome;
 pub(crate) mod predict;
 pub(crate) mod release;
