@@ -1,8 +1,10 @@
 //! How far two of NCCL's network devices are apart in the tree NCCL builds from sysfs.
 //!
-//! It is not `nvidia-smi`'s distance: NCCL keeps only the upper end of each switch, leaves root ports out and hangs everything
-//! that is no PCI function below the first CPU. Source: `ncclTopoGetXmlFromSys` (`src/graph/xml.cc`), `ncclTopoFillNet` and
-//! `ncclTopoGetPath` (`src/graph/topo.cc`).
+//! It is not `nvidia-smi`'s distance: NCCL keeps every second bridge on the way up, which is the upper end of a switch, and hangs
+//! everything that is no PCI function below the first CPU. That is the CPU of the process's GPU; the node's first GPU stands
+//! for it here. The function a device's path leads to once its last digits are zeroed is taken to exist, as the first function of
+//! a card does. Source: `ncclTopoGetXmlFromSys` (`src/graph/xml.cc`), `ncclTopoFillNet` and `ncclTopoGetPath`
+//! (`src/graph/topo.cc`).
 
 use super::device::Device;
 use crate::model::Node;
@@ -89,7 +91,7 @@ impl Place {
         let mut above = pci.path.0.as_slice();
         above = above.split_last().map_or(above, |(_, rest)| rest);
         let mut functions = vec![leaf.to_owned()];
-        // One level is the downstream port or root port, the next the switch; both must be there for a switch.
+        // The next bridge up is a downstream port, the one above it the switch; where one is missing, the CPU comes.
         while let [rest @ .., upper, lower] = above {
             if !is_bdf(upper) || !is_bdf(lower) {
                 break;
