@@ -20,3 +20,4 @@ pub(crate) mod outcome;
 pub(crate) mod predict;
 pub(crate) mod release;
 pub(crate) mod selector;
+pub(crate) mod variables;
