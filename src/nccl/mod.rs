@@ -8,6 +8,7 @@ pub(crate) mod device;
 mod distance;
 #[cfg(test)]
 mod fixture;
+pub(crate) mod gdr;
 pub(crate) mod gid;
 pub(crate) mod interface;
 pub(crate) mod merge;
