@@ -20,6 +20,7 @@ mod model;
 mod nccl;
 mod parse;
 mod plan;
+mod redact;
 mod report;
 mod roles;
 mod sys;

@@ -28,11 +28,17 @@ impl Redactor {
     /// Knows the node's name, which is replaced wherever it stands as a word.
     pub(crate) fn new(host: Option<&str>) -> Self {
         let sources = [
-            (Kind::Uuid, r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+            (
+                Kind::Uuid,
+                r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+            ),
             (Kind::Gid, r"\b[0-9a-f]{4}(:[0-9a-f]{4}){7}\b"),
             (Kind::Mac, r"\b[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\b"),
             (Kind::Guid, r"\b[0-9a-f]{4}(:[0-9a-f]{4}){3}\b"),
-            (Kind::Ipv6, r#"(?:"local":\s*")([0-9a-fA-F]*:[0-9a-fA-F:.]+)"#),
+            (
+                Kind::Ipv6,
+                r#"(?:"local":\s*")([0-9a-fA-F]*:[0-9a-fA-F:.]+)"#,
+            ),
             (Kind::Ipv4, r"\b\d{1,3}(\.\d{1,3}){3}\b"),
         ];
         Self {
@@ -89,7 +95,12 @@ impl Redactor {
             Kind::Mac if text.bytes().all(|b| b"0:".contains(&b)) => keep(),
             Kind::Mac => {
                 let id = self.number(text);
-                format!("02:00:00:{:02x}:{:02x}:{:02x}", id >> 16 & 0xff, id >> 8 & 0xff, id & 0xff)
+                format!(
+                    "02:00:00:{:02x}:{:02x}:{:02x}",
+                    id >> 16 & 0xff,
+                    id >> 8 & 0xff,
+                    id & 0xff
+                )
             }
             Kind::Guid => {
                 let id = self.number(text);
@@ -105,7 +116,10 @@ impl Redactor {
     /// A number for each distinct text, in order of first sight.
     fn number(&mut self, text: &str) -> usize {
         let next = self.seen.len() + 1;
-        let entry = self.seen.entry(text.to_owned()).or_insert_with(|| next.to_string());
+        let entry = self
+            .seen
+            .entry(text.to_owned())
+            .or_insert_with(|| next.to_string());
         entry.parse().unwrap_or(next)
     }
 
@@ -125,20 +139,27 @@ impl Redactor {
             return self.ipv4(v4).to_ipv6_mapped();
         }
         let bits = u128::from(ip);
-        let low = u128::try_from(self.number(&format!("{:x}", bits & u128::from(u64::MAX)))).unwrap_or_default();
+        let low = u128::try_from(self.number(&format!("{:x}", bits & u128::from(u64::MAX))))
+            .unwrap_or_default();
         let private = ip.is_unicast_link_local() || ip.is_unique_local();
         let high = if private {
             bits >> 64
         } else {
             // 2001:db8:N::/64, the documentation prefix.
-            let id = u128::try_from(self.number(&format!("net {:x}", bits >> 64))).unwrap_or_default();
+            let id =
+                u128::try_from(self.number(&format!("net {:x}", bits >> 64))).unwrap_or_default();
             0x2001_0db8_0000_0000 | (id & 0xffff) << 16
         };
         Ipv6Addr::from(high << 64 | low)
     }
 
     fn ipv4(&mut self, ip: std::net::Ipv4Addr) -> std::net::Ipv4Addr {
-        let kept = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_unspecified() || ip.is_broadcast() || ip.octets()[0] == 255;
+        let kept = ip.is_private()
+            || ip.is_loopback()
+            || ip.is_link_local()
+            || ip.is_unspecified()
+            || ip.is_broadcast()
+            || ip.octets()[0] == 255;
         if kept {
             return ip;
         }
@@ -164,7 +185,10 @@ mod tests {
         .unwrap();
         Redactor::new(Some("node7")).redact(&mut tree);
         let text = tree.write();
-        assert!(!text.contains("98:03") && !text.contains("node7") && !text.contains("203.0.113"), "{text}");
+        assert!(
+            !text.contains("98:03") && !text.contains("node7") && !text.contains("203.0.113"),
+            "{text}"
+        );
         assert!(text.contains("10.0.0.1"));
         assert_eq!(text.matches("02:00:00:00:00:01").count(), 2);
         assert!(!text.contains("cb00:7109"));

@@ -1,6 +1,5 @@
 //! `rdmactl capture`: this node as one text file.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &CaptureArgs, cx: &mut Cx) -> Result<Exit> {
     for release in [Release::OLDEST, Release::NEWEST] {
         let home = passwd_home(&root);
         for path in candidates(cx.env.vars(), home.as_deref(), release) {
-            let _ = root.text_of_any_size(path.trim_start_matches('/'));
+            let _ = root.raw_text(path.trim_start_matches('/'));
         }
     }
     let mut tree = root.recorded();

@@ -1,7 +1,5 @@
 //! `rdmactl completions` and `rdmactl man`: what the packages install.
 
-use std::io::Write as _;
-
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 

@@ -1,7 +1,5 @@
 //! `rdmactl devices`: every RDMA port with its role and why.
 
-use std::io::Write as _;
-
 use clap::{Args, ValueEnum};
 
 use super::{Cx, select};

@@ -1,7 +1,5 @@
 //! `rdmactl gids`: every GID table in full.
 
-use std::io::Write as _;
-
 use clap::{Args, ValueEnum};
 
 use super::Cx;

@@ -173,7 +173,7 @@ fn existing_settings(cx: &Cx) -> impl Fn(Release) -> Settings + use<> {
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for release in [Release::OLDEST, Release::NEWEST] {
         for path in candidates(&env, home.as_deref(), release) {
-            if let Ok(text) = cx.root.text_of_any_size(path.trim_start_matches('/')) {
+            if let Ok(text) = cx.root.raw_text(path.trim_start_matches('/')) {
                 files.insert(path, text);
             }
         }

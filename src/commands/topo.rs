@@ -1,7 +1,5 @@
 //! `rdmactl topo`: the distances between GPUs and RDMA ports, and which port serves which GPU.
 
-use std::io::Write as _;
-
 use clap::Args;
 
 use super::{Cx, select};

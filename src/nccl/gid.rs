@@ -246,7 +246,7 @@ impl Rules {
                 // A copied tree has no file where the kernel gives EINVAL.
                 Why::Absent | Why::Errno(EINVAL) => unused(),
                 Why::Denied | Why::Errno(_) => Err(Code::SystemError),
-                Why::Malformed(_) | Why::TooLarge(_) | Why::NotCaptured => Ok(None),
+                Why::Malformed(_) | Why::TooLarge(_) | Why::NotCaptured | Why::NotAsked => Ok(None),
             },
         }
     }

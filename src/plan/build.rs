@@ -117,6 +117,19 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
+/// The plan for plain sockets; `None` where no interface can carry them.
+pub(crate) fn sockets(node: &Node, main: &[String]) -> Option<Plan> {
+    let choice = socket_interface(node, main, &[])?;
+    checked("interface", &choice.name).ok()?;
+    Some(Plan {
+        variables: vec![
+            Variable::set(DISABLE, "1", "--fallback tcp"),
+            interface_variable(node, &(choice.name, choice.why)),
+        ],
+        ..Plan::default()
+    })
+}
+
 fn no_data_port(decision: &Decision) -> PlanError {
     PlanError::NoDataPort {
         refusal: decision.refusal.clone().unwrap_or(Refusal::NothingUsable),

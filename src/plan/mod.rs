@@ -6,7 +6,7 @@ mod error;
 mod libraries;
 mod verify;
 
-pub(crate) use build::{Policy, Profile, Request, build};
+pub(crate) use build::{Policy, Profile, Request, build, sockets};
 pub(crate) use error::PlanError;
 pub(crate) use libraries::{Library, extend};
 

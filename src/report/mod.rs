@@ -9,4 +9,3 @@ mod table;
 pub(crate) mod topo;
 
 pub(crate) use style::{ColorChoice, Style};
-pub(crate) use table::{Align, Table};

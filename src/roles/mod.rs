@@ -8,10 +8,8 @@ mod reason;
 mod socket;
 
 pub(crate) use decide::{Assigned, Decision, Fabric, Refusal, Role, Rules, decide};
-pub(crate) use gid::{NoGid, RowVerdict, choose_gid, judge_row};
-pub(crate) use main_route::{main_netdevs, port_netdevs};
-pub(crate) use reason::Reason;
-pub(crate) use socket::{SocketChoice, socket_interface};
+pub(crate) use gid::{RowVerdict, choose_gid, judge_row};
+pub(crate) use socket::socket_interface;
 
 #[cfg(test)]
 mod tests;

@@ -222,6 +222,12 @@ impl Root {
         }
     }
 
+    /// Reads a text whose every character counts, such as a configuration file; bytes that are not UTF-8 are replaced.
+    pub(crate) fn raw_text(&self, path: &str) -> Reading<String> {
+        let bytes = self.bytes(path)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Reads a file's text and parses it.
     pub(crate) fn parsed<T, E>(
         &self,
@@ -394,7 +400,12 @@ fn list_live(path: &str) -> Result<Vec<String>, Why> {
 /// Opens a path below a directory so that no link leads outside: `openat2` does it, and where the kernel or a seccomp
 /// filter does not have it, the links are followed one by one.
 fn open_inside(dir: &OwnedFd, path: &str, flags: OFlag) -> Result<OwnedFd, Why> {
-    let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    // `openat2` refuses other flags beside O_PATH.
+    let flags = if flags.contains(OFlag::O_PATH) {
+        flags | OFlag::O_CLOEXEC
+    } else {
+        flags | OFlag::O_CLOEXEC | OFlag::O_NOCTTY
+    };
     let path = if path.is_empty() { "." } else { path };
     let how = OpenHow::new()
         .flags(flags)

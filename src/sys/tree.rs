@@ -72,6 +72,11 @@ impl Tree {
         self.entries.insert(path.to_owned(), entry);
     }
 
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, path: &str) {
+        self.entries.remove(path);
+    }
+
     /// Every entry in order of its path.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(p, e)| (p.as_str(), e))
