@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::exit::Exit;
-use crate::report::Style;
+use crate::report::{Style, escape};
 
 /// An error that ends a command.
 #[derive(Debug)]
@@ -68,10 +68,10 @@ impl Error {
             out,
             "{} {}",
             style.error("error:"),
-            style.escape(&causes.join(": "))
+            escape(&causes.join(": "))
         );
         for hint in &self.hints {
-            let _ = writeln!(out, "  {} {}", style.hint("hint:"), style.escape(hint));
+            let _ = writeln!(out, "  {} {}", style.hint("hint:"), escape(hint));
         }
     }
 }

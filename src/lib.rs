@@ -12,6 +12,11 @@
 //! - `report` turns results into bytes.
 //! - `commands` is glue: read, decide, print.
 
+#![allow(
+    dead_code,
+    reason = "the NCCL model knows more than the first commands ask; lint and check use the rest"
+)]
+
 mod cli;
 mod commands;
 mod error;
@@ -40,10 +45,6 @@ pub struct World {
 
 impl World {
     /// The real process's arguments, environment and standard streams.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the environment is captured once, here"
-    )]
     pub fn real() -> Self {
         Self {
             args: std::env::args_os().collect(),

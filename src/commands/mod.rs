@@ -18,7 +18,7 @@ use crate::World;
 use crate::cli::{Cli, Command};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::report::{ColorChoice, Style};
+use crate::report::{ColorChoice, Style, escape};
 use crate::sys::{Env, Root};
 
 /// What a command works with.
@@ -45,12 +45,7 @@ impl Cx<'_> {
     /// Says something on standard error, unless `--quiet`.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(
-                self.err,
-                "{} {}",
-                self.err_style.dim("note:"),
-                self.err_style.escape(text)
-            );
+            let _ = writeln!(self.err, "{} {}", self.err_style.dim("note:"), escape(text));
         }
     }
 
@@ -61,7 +56,7 @@ impl Cx<'_> {
                 self.err,
                 "{} {}",
                 self.err_style.warning("warning:"),
-                self.err_style.escape(text)
+                escape(text)
             );
         }
     }
@@ -123,7 +118,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
     };
     cx.out.flush()?;
     for path in cx.root.traced() {
-        let _ = writeln!(cx.err, "read /{}", cx.err_style.escape(&path));
+        let _ = writeln!(cx.err, "read /{}", escape(&path));
     }
     result
 }

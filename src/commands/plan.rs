@@ -212,17 +212,19 @@ fn refusal(node: &Node, error: PlanError) -> Error {
 
 fn explain(decision: &Decision, cx: &mut Cx) {
     for port in &decision.ports {
-        let mut line = format!("{} {}: {}", port.key, port.role.word(), port.reason);
-        if let Some(gid) = &port.gid {
-            line.push_str(&format!("; GID {} is {}", gid.index, gid.gid.address()));
-            if let Ok(ndev) = &gid.ndev {
-                line.push_str(&format!(" of {ndev}"));
-            }
-        }
-        if let Some(distance) = port.nearest() {
-            line.push_str(&format!("; {distance} to the nearest GPU"));
-        }
-        cx.note(&line);
+        let gid = port.gid.as_ref().map_or_else(String::new, |row| {
+            let netdev = row.ndev.as_deref().unwrap_or("an unknown netdev");
+            format!("; GID {} is {} of {netdev}", row.index, row.gid.address())
+        });
+        let gpu = port.nearest().map_or_else(String::new, |distance| {
+            format!("; {distance} to the nearest GPU")
+        });
+        cx.note(&format!(
+            "{} {}: {}{gid}{gpu}",
+            port.key,
+            port.role.word(),
+            port.reason
+        ));
     }
 }
 

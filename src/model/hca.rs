@@ -66,14 +66,16 @@ impl Hca {
     /// What kind of transport the device speaks.
     pub(crate) fn transport(&self) -> Transport {
         match &self.node_type {
-            Ok(NodeType::Ca | NodeType::Switch | NodeType::Router) => Transport::Verbs,
+            // A capture without the file still has ports to judge by.
+            Ok(NodeType::Ca | NodeType::Switch | NodeType::Router) | Err(_)
+                if self.driver.as_deref() != Some("efa") =>
+            {
+                Transport::Verbs
+            }
             Ok(NodeType::Rnic) => Transport::Iwarp,
             Ok(NodeType::UsNic) => Transport::UsNic,
-            Ok(NodeType::Unspecified) if self.driver.as_deref() == Some("efa") => Transport::Efa,
-            Ok(NodeType::Unspecified | NodeType::Other(_)) => Transport::Unknown,
-            // A capture without the file still has ports to judge by.
-            Err(_) if self.driver.as_deref() == Some("efa") => Transport::Efa,
-            Err(_) => Transport::Verbs,
+            _ if self.driver.as_deref() == Some("efa") => Transport::Efa,
+            _ => Transport::Unknown,
         }
     }
 }

@@ -13,10 +13,10 @@ pub(crate) fn natural(a: &str, b: &str) -> Ordering {
             (None, Some(_)) => return Ordering::Less,
             (Some(_), None) => return Ordering::Greater,
             (Some(x), Some(y)) if x.is_ascii_digit() && y.is_ascii_digit() => {
-                let (n, rest_left) = split_digits(left);
-                let (m, rest_right) = split_digits(right);
+                let (number, rest_left) = split_digits(left);
+                let (other, rest_right) = split_digits(right);
                 // Leading zeros aside, a longer run of digits is the larger number.
-                let order = n.len().cmp(&m.len()).then_with(|| n.cmp(m));
+                let order = (number.len(), number).cmp(&(other.len(), other));
                 if order != Ordering::Equal {
                     return order;
                 }

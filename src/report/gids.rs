@@ -122,24 +122,22 @@ pub(crate) fn show_gids(node: &Node, wanted: &dyn Fn(&str) -> bool) -> String {
                 Ok(GidType::V1) => "v1",
                 _ => "",
             };
-            let segments: Vec<String> = row
-                .gid
-                .0
-                .chunks(2)
-                .map(|pair| pair.iter().map(|b| format!("{b:02x}")).collect())
+            let bytes = row.gid.0;
+            let segments: Vec<String> = bytes
+                .chunks_exact(2)
+                .map(|pair| format!("{:02x}{:02x}", pair[0], pair[1]))
                 .collect();
+            let ipv4 = row
+                .gid
+                .ipv4()
+                .map_or_else(|| "\t".to_owned(), |ip| format!("{ip}  "));
             let _ = writeln!(
                 out,
-                "{}\t{}\t{}\t{}\t{}\t{}\t{}",
+                "{}\t{}\t{}\t{}\t{ipv4}\t{version}\t{}",
                 escape(&hca.name),
                 port.number,
                 row.index,
                 segments.join(":"),
-                row.gid
-                    .ipv4()
-                    .map(|ip| format!("{ip}  "))
-                    .unwrap_or_else(|| "\t".to_owned()),
-                version,
                 escape(row.ndev.as_deref().unwrap_or_default())
             );
         }

@@ -8,4 +8,4 @@ mod style;
 mod table;
 pub(crate) mod topo;
 
-pub(crate) use style::{ColorChoice, Style};
+pub(crate) use style::{ColorChoice, Style, escape};

@@ -88,11 +88,6 @@ impl Style {
     pub(crate) fn dim(self, text: impl fmt::Display) -> impl fmt::Display {
         self.paint(anstyle::Style::new().dimmed(), text)
     }
-
-    /// Makes text from the machine safe for a terminal: control characters become visible escapes.
-    pub(crate) fn escape(self, text: &str) -> Cow<'_, str> {
-        escape(text)
-    }
 }
 
 /// Replaces control characters, also the C1 ones and those that turn the writing direction, by `\u{..}`.

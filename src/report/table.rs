@@ -44,9 +44,10 @@ impl Table {
 
     /// The table as text without blanks at the ends of lines, and with a newline at its end.
     pub(crate) fn text(&self) -> String {
-        self.inner
-            .lines()
-            .map(|l| format!("{}\n", l.trim_end()))
-            .collect()
+        self.inner.lines().fold(String::new(), |mut out, line| {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            out
+        })
     }
 }

@@ -69,10 +69,9 @@ impl Reason {
             Self::Software => "software",
             Self::NotForTheseGpus => "other-gpu",
             Self::Down(..) => "down",
-            Self::StateUnread(_) => "unreadable",
             Self::Transport(_) | Self::UnknownLinkLayer(_) => "not-nccl",
             Self::NoUverbs(_) => "no-uverbs",
-            Self::NoGid(NoGid::Unread(_)) => "unreadable",
+            Self::StateUnread(_) | Self::NoGid(NoGid::Unread(_)) => "unreadable",
             Self::NoGid(NoGid::Empty) => "no-gid",
             Self::NoGid(NoGid::LinkLocalOnly) => "link-local",
             Self::NoGid(NoGid::V1Only) => "v1-only",
@@ -136,25 +135,7 @@ impl fmt::Display for Reason {
             ),
             Self::Software => f.write_str("a software device beside hardware"),
             Self::NotForTheseGpus => f.write_str("not nearest to a GPU in use"),
-            Self::Down(state, phys) => {
-                write!(f, "state is {state}")?;
-                match (state, phys) {
-                    (PortState::Init, _) => {
-                        f.write_str(": the link is up, but no subnet manager has configured it")
-                    }
-                    (PortState::Armed, _) => {
-                        f.write_str(": a subnet manager has not finished with it")
-                    }
-                    (_, Some(PhysState::Polling)) => {
-                        f.write_str(" (Polling: no cable, or the other end is down)")
-                    }
-                    (_, Some(PhysState::Disabled)) => {
-                        f.write_str(" (Disabled: switched off on this side)")
-                    }
-                    (_, Some(phys)) => write!(f, " ({phys})"),
-                    (_, None) => Ok(()),
-                }
-            }
+            Self::Down(state, phys) => write_down(f, state, phys.as_ref()),
             Self::StateUnread(unread) => write!(f, "its state could not be read ({unread})"),
             Self::Transport(Transport::Efa) => f.write_str(
                 "EFA: NCCL reaches it through the aws-ofi-nccl plugin, not through verbs",
@@ -173,25 +154,49 @@ impl fmt::Display for Reason {
                 write!(f, "/dev/infiniband/uverbs{number} is not there")
             }
             Self::NoUverbs(None) => f.write_str("it has no uverbs device"),
-            Self::NoGid(NoGid::Unread(unread)) => {
-                write!(f, "its GIDs could not be read ({unread})")
-            }
-            Self::NoGid(NoGid::Empty) => {
-                f.write_str("its GID table is empty in this network namespace")
-            }
-            Self::NoGid(NoGid::LinkLocalOnly) => {
+            Self::NoGid(no_gid) => write!(f, "{no_gid}"),
+            Self::NoLid(lid) => write!(f, "LID is {lid:#x}: no subnet manager has given one"),
+        }
+    }
+}
+
+fn write_down(
+    f: &mut fmt::Formatter<'_>,
+    state: &PortState,
+    phys: Option<&PhysState>,
+) -> fmt::Result {
+    write!(f, "state is {state}")?;
+    match (state, phys) {
+        (PortState::Init, _) => {
+            f.write_str(": the link is up, but no subnet manager has configured it")
+        }
+        (PortState::Armed, _) => f.write_str(": a subnet manager has not finished with it"),
+        (_, Some(PhysState::Polling)) => {
+            f.write_str(" (Polling: no cable, or the other end is down)")
+        }
+        (_, Some(PhysState::Disabled)) => f.write_str(" (Disabled: switched off on this side)"),
+        (_, Some(phys)) => write!(f, " ({phys})"),
+        (_, None) => Ok(()),
+    }
+}
+
+impl fmt::Display for NoGid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread(unread) => write!(f, "its GIDs could not be read ({unread})"),
+            Self::Empty => f.write_str("its GID table is empty in this network namespace"),
+            Self::LinkLocalOnly => {
                 f.write_str("link-local GIDs only: its interface has no address")
             }
-            Self::NoGid(NoGid::V1Only) => f.write_str("RoCE v1 GIDs only"),
-            Self::NoGid(NoGid::Foreign(names)) if names.is_empty() => {
+            Self::V1Only => f.write_str("RoCE v1 GIDs only"),
+            Self::Foreign(names) if names.is_empty() => {
                 f.write_str("its GIDs belong to another network namespace")
             }
-            Self::NoGid(NoGid::Foreign(names)) => write!(
+            Self::Foreign(names) => write!(
                 f,
                 "its GIDs belong to another network namespace ({})",
                 names.join(", ")
             ),
-            Self::NoLid(lid) => write!(f, "LID is {lid:#x}: no subnet manager has given one"),
         }
     }
 }

@@ -347,11 +347,11 @@ fn write_file(out: &mut String, path: &str, bytes: &[u8]) -> std::fmt::Result {
     writeln!(out, "file {path} <<{mark}\n{text}{newline}{mark}")
 }
 
-/// Writes bytes outside printable ASCII, blanks and `%` as `%XX`, but for those in `keep`.
+/// Writes bytes outside printable ASCII, blanks, `%` and `#` as `%XX`, but for those in `keep`.
 fn encode(bytes: &[u8], keep: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for &b in bytes {
-        if (b.is_ascii_graphic() && b != b'%') || keep.contains(&b) {
+        if (b.is_ascii_graphic() && b != b'%' && b != b'#') || keep.contains(&b) {
             out.push(char::from(b));
         } else {
             let _ = write!(out, "%{b:02X}");
