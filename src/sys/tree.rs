@@ -239,7 +239,7 @@ impl Tree {
     pub(crate) fn write(&self) -> String {
         let mut out = format!("{HEADER}\n");
         for (name, value) in self.env.iter().flatten() {
-            let _ = writeln!(out, "env {name}={}", encode(value.as_bytes(), b" "));
+            let _ = writeln!(out, "env {name}={}", encode(value.as_bytes(), b" ="));
         }
         for (path, entry) in &self.entries {
             let path = encode(path.as_bytes(), b"");
@@ -347,11 +347,11 @@ fn write_file(out: &mut String, path: &str, bytes: &[u8]) -> std::fmt::Result {
     writeln!(out, "file {path} <<{mark}\n{text}{newline}{mark}")
 }
 
-/// Writes bytes outside printable ASCII, blanks, `%` and `#` as `%XX`, but for those in `keep`.
+/// Writes bytes outside printable ASCII, blanks, and the format's own signs `%`, `#` and `=` as `%XX`, but for those in `keep`.
 fn encode(bytes: &[u8], keep: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for &b in bytes {
-        if (b.is_ascii_graphic() && b != b'%' && b != b'#') || keep.contains(&b) {
+        if (b.is_ascii_graphic() && !b"%#=".contains(&b)) || keep.contains(&b) {
             out.push(char::from(b));
         } else {
             let _ = write!(out, "%{b:02X}");
