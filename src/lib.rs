@@ -17,6 +17,7 @@
     reason = "the NCCL model knows more than the first commands ask; lint and check use the rest"
 )]
 
+mod checks;
 mod cli;
 mod commands;
 mod error;

@@ -3,6 +3,7 @@
 mod gid;
 mod gpu;
 mod hca;
+pub(crate) mod health;
 mod net;
 mod node;
 pub(crate) mod order;

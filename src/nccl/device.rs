@@ -194,8 +194,9 @@ fn device_path(hca: &Hca) -> Option<String> {
         .rsplit_once("/infiniband/")
         .map(|(parent, _)| parent);
     match parent {
-        Some("sys/devices/virtual") => None,
-        Some(path) if path.starts_with("sys/devices/") => Some(path.to_owned()),
+        Some(path) if path.starts_with("sys/devices/") && path != "sys/devices/virtual" => {
+            Some(path.to_owned())
+        }
         _ => hca.pci().map(|pci| pci.dir.clone()),
     }
 }

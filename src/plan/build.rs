@@ -8,6 +8,8 @@ use super::verify::{Intent, verify};
 use super::{Action, Plan, Variable};
 use crate::model::{Node, PortKey};
 use crate::nccl::config::{Origin, Settings};
+use crate::nccl::outcome::Crash;
+use crate::nccl::predict::predict;
 use crate::nccl::release::{Feature, KNOWN, Release};
 use crate::nccl::selector::max_devices;
 use crate::roles::{Assigned, Decision, Fabric, Refusal, Rules, socket_interface};
@@ -97,6 +99,7 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         releases: judged_releases(request.releases),
         ..Plan::default()
     };
+    leave_out_doomed(request, &mut plan);
     plan.variables
         .push(Variable::set(DISABLE, "0", "RDMA is wanted"));
     plan.variables.push(hca_list(request, &data)?);
@@ -151,6 +154,27 @@ fn judged_releases(in_use: &[Release]) -> Vec<Release> {
             .collect()
     } else {
         in_use.to_vec()
+    }
+}
+
+/// Where the release is not known, those that die on this node whatever is set are left out, and a warning says so.
+fn leave_out_doomed(request: &Request, plan: &mut Plan) {
+    if !request.releases.is_empty() {
+        return;
+    }
+    let doomed = |release: &Release| {
+        predict(request.node, &(request.existing)(*release), *release).crash
+            == Some(Crash::NoDevicePath)
+    };
+    let (dead, alive): (Vec<Release>, Vec<Release>) = plan.releases.iter().partition(|r| doomed(r));
+    if !dead.is_empty() && !alive.is_empty() {
+        plan.warnings.push(format!(
+            "NCCL {} {}, whatever is set; the block is for {}",
+            releases_text(&dead),
+            "dies on this node, because its RDMA devices have no device link in sysfs",
+            releases_text(&alive)
+        ));
+        plan.releases = alive;
     }
 }
 

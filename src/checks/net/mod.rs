@@ -1,0 +1,6 @@
+//! The checks of the family `net`.
+
+use super::Check;
+
+/// The family's checks, in the order in which they are reported.
+pub(crate) const ALL: &[&Check] = &[];

@@ -1,0 +1,63 @@
+//! Kernel modules, settings and memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Reading, Unread, Why};
+
+/// Settings of an interface that decide about ARP and reverse-path filtering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sysctl {
+    /// Path below the root (`proc/sys/net/ipv4/conf/eth1/arp_ignore`) to value.
+    pub(crate) values: BTreeMap<String, Reading<i64>>,
+}
+
+/// What the kernel says about itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Kernel {
+    /// /proc/sys/kernel/osrelease.
+    pub(crate) release: Reading<String>,
+    /// Loaded modules, from /proc/modules.
+    pub(crate) modules: Reading<BTreeSet<String>>,
+    /// /proc/cmdline.
+    pub(crate) cmdline: Reading<String>,
+    /// /proc/sys/kernel/numa_balancing.
+    pub(crate) numa_balancing: Reading<i64>,
+    /// Distinct CPU frequency governors and how many CPUs have each.
+    pub(crate) governors: Reading<BTreeMap<String, u32>>,
+    /// Kinds of the IOMMU groups (`identity`, `DMA`, `DMA-FQ`) of RDMA devices and GPUs, by PCI address.
+    pub(crate) iommu_groups: BTreeMap<String, Reading<String>>,
+    /// ARP and reverse-path settings, by interface; `all` is one of them.
+    pub(crate) sysctl: BTreeMap<String, Sysctl>,
+    /// Paths whose existence tells NCCL that peer memory is there, and whether they exist.
+    pub(crate) peer_memory: BTreeMap<String, Reading<bool>>,
+    /// /proc/driver/nvidia/version.
+    pub(crate) nvidia_version: Reading<String>,
+    /// /proc/cpuinfo names an Arm CPU, or the directory of x86 is missing; `None` where neither can be told.
+    pub(crate) is_arm: Option<bool>,
+    /// `CmaTotal` of /proc/meminfo in kB.
+    pub(crate) cma_total_kb: Reading<u64>,
+    /// PCI functions of makers of RDMA cards without an RDMA device: address to driver (or none).
+    pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
+}
+
+impl Default for Kernel {
+    fn default() -> Self {
+        fn none<T>(path: &str) -> Reading<T> {
+            Err(Unread::new(path, Why::NotAsked))
+        }
+        Self {
+            release: none("proc/sys/kernel/osrelease"),
+            modules: none("proc/modules"),
+            cmdline: none("proc/cmdline"),
+            numa_balancing: none("proc/sys/kernel/numa_balancing"),
+            governors: none("sys/devices/system/cpu"),
+            iommu_groups: BTreeMap::new(),
+            sysctl: BTreeMap::new(),
+            peer_memory: BTreeMap::new(),
+            nvidia_version: none("proc/driver/nvidia/version"),
+            is_arm: None,
+            cma_total_kb: none("proc/meminfo"),
+            idle_rdma_functions: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What `check` looks at beside the node itself: programs' answers, limits, PCI links, kernel settings, libraries.
+
+mod counters;
+mod kernel;
+mod library;
+mod limits;
+mod link;
+mod program;
+
+pub(crate) use counters::{CounterGroup, PortCounters};
+pub(crate) use kernel::{Kernel, Sysctl};
+pub(crate) use library::Libraries;
+pub(crate) use limits::{Limit, Limits, SharedMemory};
+pub(crate) use link::{Bridge, PciLink};
+pub(crate) use program::{Program, ProgramRun};
+
+use std::collections::BTreeMap;
+
+use super::{Bdf, PortKey};
+
+/// Everything `check` reads beside the node. Each part says by itself what could not be read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Health {
+    /// Vendor programs' answers, by name (`ofed_info`, `nvidia-smi-query`).
+    pub(crate) programs: BTreeMap<&'static str, ProgramRun>,
+    /// Counters of each port; with `--interval` read twice.
+    pub(crate) counters: BTreeMap<PortKey, PortCounters>,
+    /// Speed and width of the PCI links of RDMA devices and GPUs.
+    pub(crate) links: BTreeMap<Bdf, PciLink>,
+    /// PCI bridges above RDMA devices and GPUs, with their ACS control.
+    pub(crate) bridges: BTreeMap<Bdf, Bridge>,
+    /// Limits and capabilities of this process, and shared memory.
+    pub(crate) limits: Limits,
+    /// Modules, kernel settings, memory.
+    pub(crate) kernel: Kernel,
+    /// User-space libraries.
+    pub(crate) libraries: Libraries,
+}
