@@ -7,6 +7,7 @@
 mod address;
 mod env;
 mod gpu;
+mod health;
 mod infiniband;
 mod library;
 mod net;
@@ -18,6 +19,7 @@ mod root;
 mod tree;
 
 pub(crate) use env::Env;
+pub(crate) use health::{HealthScope, read_health, start_programs};
 pub(crate) use library::find_nccl;
 pub(crate) use node::{Scope, read_node};
 pub(crate) use process::{passwd_home, replace_process, write_private};

@@ -1,0 +1,42 @@
+//! Reads what `check` looks at beside the node. Every part is read by itself and says what it could not read.
+
+mod counters;
+mod kernel;
+mod library;
+mod limits;
+mod link;
+mod program;
+
+use super::{Env, Root};
+use crate::model::Node;
+use crate::model::health::Health;
+
+pub(crate) use program::{Programs, start_programs};
+
+/// How much is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HealthScope {
+    /// Read the counters twice, so many milliseconds apart.
+    pub(crate) interval_ms: Option<u64>,
+}
+
+/// Reads everything beside the node. `programs` were started before, so that they run while the node is read.
+pub(crate) fn read_health(
+    root: &Root,
+    env: &Env,
+    node: &Node,
+    programs: Programs,
+    scope: HealthScope,
+) -> Health {
+    let counters = counters::read(root, node, scope.interval_ms);
+    Health {
+        links: link::read_links(root, node),
+        bridges: link::read_bridges(root, node),
+        limits: limits::read(root),
+        kernel: kernel::read(root, node),
+        libraries: library::read(root, env),
+        counters,
+        // Last: whoever is slow has had the whole time.
+        programs: programs.finish(),
+    }
+}
