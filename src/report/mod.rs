@@ -1,5 +1,6 @@
 //! Results into text. Writes only to a given `Write`; decides nothing.
 
+pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod env;
 pub(crate) mod gids;

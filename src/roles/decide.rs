@@ -277,7 +277,7 @@ fn unusable(
         Ok(_) => {}
         Err(unread) => return Some(Reason::StateUnread(unread.clone())),
     }
-    let must_have_node = node.dev_infiniband == Ok(true) || node.container.is_some();
+    let must_have_node = node.dev_infiniband.is_ok() || node.container.is_some();
     let missing = hca.uverbs.number.is_none() || hca.uverbs.node_exists == Some(false);
     if must_have_node && missing {
         return Some(Reason::NoUverbs(hca.uverbs.number));
