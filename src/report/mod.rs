@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod env;
+pub(crate) mod explain;
 pub(crate) mod gids;
 mod json;
 mod style;

@@ -32,8 +32,9 @@ struct SummaryJson {
     notes: usize,
 }
 
+/// A check in the report.
 #[derive(Debug, Serialize)]
-struct CheckJson<'a> {
+pub(crate) struct CheckJson<'a> {
     id: &'static str,
     title: &'static str,
     severity: &'static str,
@@ -98,7 +99,7 @@ pub(super) fn write(report: &Report, cx: &Context, out: &mut dyn Write) -> std::
             warnings: summary.warnings,
             notes: summary.notes,
         },
-        checks: report.outcomes.iter().map(check).collect(),
+        checks: report.outcomes.iter().map(check_json).collect(),
     };
     if cx.compact {
         json::write_line(cx.node, body, out)
@@ -107,7 +108,8 @@ pub(super) fn write(report: &Report, cx: &Context, out: &mut dyn Write) -> std::
     }
 }
 
-fn check(outcome: &crate::checks::Outcome) -> CheckJson<'_> {
+/// A check and what it came to.
+pub(crate) fn check_json(outcome: &crate::checks::Outcome) -> CheckJson<'_> {
     let (verdict, looked_at, reason, findings, unread): (_, _, _, &[Finding], &[Unread]) =
         match &outcome.verdict {
             Verdict::Passed(n) => ("passed", Some(*n), None, &[], &[]),

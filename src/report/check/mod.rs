@@ -7,6 +7,8 @@ mod line;
 mod prometheus;
 mod text;
 
+pub(crate) use json::{CheckJson, check_json};
+
 use std::io::Write;
 
 use crate::checks::{Report, Severity, Summary};
