@@ -78,16 +78,19 @@ fn is_ours(node: &Node, row: &GidRow) -> Reading<bool> {
             return if known { Ok(true) } else { Err(unread.clone()) };
         }
     };
-    if node.netdev(ndev).is_none() {
+    let Some(netdev) = node.netdev(ndev) else {
         return Ok(false);
+    };
+    if node.interfaces.is_err() {
+        return Ok(true);
     }
-    let mut routable = node
-        .interface(ndev)
+    // Some drivers write a slave's name where the address is its bond's.
+    let holders = [Some(ndev), netdev.master.as_ref()];
+    Ok(holders
         .into_iter()
-        .flat_map(|i| &i.addresses)
-        .filter(|a| !a.is_link_local())
-        .peekable();
-    Ok(routable.peek().is_none() || routable.any(|a| a.ip == address))
+        .flatten()
+        .filter_map(|name| node.interface(name))
+        .any(|i| i.addresses.iter().any(|a| a.ip == address)))
 }
 
 /// Chooses the row of a RoCE port: of the port's own network device (or its bond) before a VLAN's or macvlan's on top of
