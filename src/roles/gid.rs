@@ -102,7 +102,15 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     let best = verdicts
         .iter()
         .filter(|(_, v)| *v == RowVerdict::Usable)
-        .min_by_key(|(r, _)| (is_on_top(node, r), r.gid.class() != GidClass::Ipv4, r.index));
+        .min_by_key(|(r, _)| {
+            (
+                // Only its address says that it is ours.
+                r.ndev.is_err(),
+                is_on_top(node, port, r),
+                r.gid.class() != GidClass::Ipv4,
+                r.index,
+            )
+        });
     if let Some((row, _)) = best {
         return Ok(row);
     }
@@ -130,11 +138,12 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     })
 }
 
-/// True for the row of a VLAN, macvlan, ipvlan or bridge on top of the port's own device.
-fn is_on_top(node: &Node, row: &GidRow) -> bool {
+/// True for the row of a VLAN, macvlan, ipvlan or bridge on top of the port's own device, which may be one itself.
+fn is_on_top(node: &Node, port: &Port, row: &GidRow) -> bool {
     row.ndev
         .as_ref()
         .ok()
+        .filter(|n| !port.netdevs.contains(n))
         .and_then(|n| node.netdev(n))
         .is_some_and(|n| {
             matches!(
