@@ -355,26 +355,31 @@ fn one_function_of_a_card(node: &Node, candidates: &mut [Candidate]) {
             .filter_map(|n| node.interface(n))
             .any(|i| i.addresses.iter().any(|a| !a.is_link_local()))
     };
-    for virtual_one in 0..candidates.len() {
-        let Some(physfn) = candidates[virtual_one].hca.physfn.clone() else {
-            continue;
+    let cards: BTreeSet<String> = candidates
+        .iter()
+        .filter(|c| c.open())
+        .filter_map(|c| c.hca.physfn.clone())
+        .collect();
+    for card in cards {
+        let of_card = |wanted: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
+            (0..candidates.len())
+                .filter(|i| candidates[*i].open() && wanted(&candidates[*i]))
+                .collect()
         };
-        let Some(physical) = (0..candidates.len()).find(|i| {
-            let c = &candidates[*i];
-            c.open() && c.hca.pci().is_some_and(|f| f.dir == physfn)
-        }) else {
-            continue;
-        };
-        if !candidates[virtual_one].open() {
-            continue;
-        }
+        let physical = of_card(&|c| c.hca.pci().is_some_and(|f| f.dir == card));
+        let virtual_ones = of_card(&|c| c.hca.physfn.as_ref() == Some(&card));
+        let with_address =
+            |all: &[usize]| all.iter().copied().find(|i| has_address(&candidates[*i]));
         let name = |i: usize| candidates[i].assigned.key.hca.clone();
-        if has_address(&candidates[virtual_one]) && !has_address(&candidates[physical]) {
-            let reason = Reason::PhysicalOfVirtual(name(virtual_one));
-            candidates[physical].set(Role::Other, reason);
-        } else {
-            let reason = Reason::VirtualOfPhysical(name(physical));
-            candidates[virtual_one].set(Role::Other, reason);
+        let (out, reason) = match (with_address(&physical), with_address(&virtual_ones)) {
+            (None, Some(one)) => (physical, Reason::PhysicalOfVirtual(name(one))),
+            _ => match physical.first() {
+                Some(one) => (virtual_ones, Reason::VirtualOfPhysical(name(*one))),
+                None => continue,
+            },
+        };
+        for i in out {
+            candidates[i].set(Role::Other, reason.clone());
         }
     }
 }
