@@ -296,10 +296,7 @@ fn unusable(
 fn leave_out(rules: &Rules, candidates: &mut [Candidate]) {
     for candidate in candidates.iter_mut().filter(|c| c.open()) {
         let key = candidate.assigned.key.clone();
-        let excluded = rules
-            .exclude
-            .iter()
-            .any(|e| *e == key.hca || *e == format!("{}:{}", key.hca, key.port));
+        let excluded = is_excluded(rules, &key);
         let listed = rules
             .hca
             .as_ref()
@@ -310,6 +307,13 @@ fn leave_out(rules: &Rules, candidates: &mut [Candidate]) {
             candidate.set(Role::Data, Reason::Listed);
         }
     }
+}
+
+fn is_excluded(rules: &Rules, key: &PortKey) -> bool {
+    rules
+        .exclude
+        .iter()
+        .any(|e| *e == key.hca || *e == format!("{}:{}", key.hca, key.port))
 }
 
 fn put_main_aside(candidates: &mut [Candidate]) {
@@ -489,6 +493,7 @@ fn fall_back_to_main(rules: &Rules, candidates: &mut [Candidate]) -> Option<Refu
         .collect();
     let broken: Vec<PortKey> = candidates
         .iter()
+        .filter(|c| !is_excluded(rules, &c.assigned.key))
         .filter(|c| is_better_but_broken(c, &near_gpus_of_main))
         .map(|c| c.assigned.key.clone())
         .collect();
