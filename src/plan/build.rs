@@ -122,7 +122,7 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         plan.variables.push(variable);
     }
     add_profile(request.profile, &mut plan);
-    add_remarks(request, &mut plan, &data);
+    add_remarks(request, &mut plan);
     apply_users_words(request, &mut plan, &intent);
     Ok(plan)
 }
@@ -526,7 +526,7 @@ fn add_profile(profile: Profile, plan: &mut Plan) {
 }
 
 /// Warnings and notes about the choice itself.
-fn add_remarks(request: &Request, plan: &mut Plan, data: &[&Assigned]) {
+fn add_remarks(request: &Request, plan: &mut Plan) {
     if request.decision.only_main() {
         plan.warnings.push(format!(
             "{} carries the host's ordinary traffic too: no other port is usable",
