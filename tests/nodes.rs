@@ -1,6 +1,7 @@
 //! Every node of `fixtures/nodes`: what its story says is right, and the commands' whole output as committed.
 #![allow(
     clippy::disallowed_methods,
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stderr,
     reason = "tests run programs and read the fixtures"
@@ -135,10 +136,10 @@ fn holds(text: &str, run: &Run, block: &Block, ports: &serde_json::Value) -> Res
             let Some(port) = port else {
                 return Err(format!("{text}: no such port"));
             };
-            let gid = words.get(4).map(|g| g.to_string());
+            let gid = words.get(4).map(|g| g.parse::<u64>().unwrap());
             if port["role"] != words[1]
                 || port["reason"] != words[2]
-                || gid.is_some_and(|g| port["gid"]["index"].to_string() != g)
+                || gid.is_some_and(|g| port["gid"]["index"] != g)
             {
                 return Err(format!("{text}, but: {port}"));
             }

@@ -2,6 +2,7 @@
 #![allow(
     dead_code,
     clippy::disallowed_methods,
+    clippy::panic,
     clippy::unwrap_used,
     clippy::print_stderr,
     unreachable_pub,
