@@ -187,9 +187,12 @@ fn port_netdevs(
     ports: &[u32],
 ) -> BTreeMap<u32, Vec<String>> {
     // A sub-function's network devices are below its auxiliary device, next to infiniband/.
+    // What is next to a software device's are all the network devices without hardware.
     let beside = dir
         .rsplit_once("/infiniband/")
-        .map(|(parent, _)| format!("{parent}/net"));
+        .map(|(parent, _)| parent)
+        .filter(|parent| parent.starts_with("sys/devices/") && *parent != "sys/devices/virtual")
+        .map(|parent| format!("{parent}/net"));
     let below_pci = pci.map(|f| format!("{}/net", f.dir));
     let listing = beside
         .into_iter()
