@@ -20,11 +20,12 @@ const CLASS: &str = "sys/class/infiniband";
 pub(super) fn read_hcas(
     root: &Root,
     scope: Scope,
+    container: bool,
     netdevs: &[Netdev],
     interfaces: &[Interface],
 ) -> Reading<Vec<Hca>> {
     let names = root.list(CLASS)?;
-    let uverbs = read_uverbs(root);
+    let uverbs = read_uverbs(root, container);
     let namespace = Namespace {
         netdevs,
         interfaces,
@@ -74,8 +75,9 @@ impl Namespace<'_> {
     }
 }
 
-/// Maps devices to their uverbs numbers, and tells which have a device node.
-fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
+/// Maps devices to their uverbs numbers, and tells which have a device node. Without /dev/infiniband a container has none;
+/// elsewhere that is no sign, a copy of a node rarely has /dev.
+fn read_uverbs(root: &Root, container: bool) -> BTreeMap<String, Uverbs> {
     const VERBS: &str = "sys/class/infiniband_verbs";
     let nodes: Reading<BTreeSet<String>> =
         root.list("dev/infiniband").map(|n| n.into_iter().collect());
@@ -89,7 +91,7 @@ fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
         };
         let node_exists = match &nodes {
             Ok(nodes) => Some(nodes.contains(&name)),
-            Err(unread) if unread.is_absent() => Some(false),
+            Err(unread) if unread.is_absent() && container => Some(false),
             Err(_) => None,
         };
         found.insert(

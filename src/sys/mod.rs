@@ -22,4 +22,6 @@ pub(crate) use library::find_nccl;
 pub(crate) use node::{Scope, read_node};
 pub(crate) use process::{passwd_home, replace_process, write_private};
 pub(crate) use root::Root;
+#[cfg(test)]
+pub(crate) use tree::Entry;
 pub(crate) use tree::Tree;

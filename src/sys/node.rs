@@ -40,11 +40,16 @@ const CONTAINER_SIGNS: [&str; 4] = [
 
 /// Reads a node.
 pub(crate) fn read_node(root: &Root, scope: Scope) -> Node {
+    let container = CONTAINER_SIGNS
+        .iter()
+        .find(|p| root.exists(p) == Ok(true))
+        .map(|p| format!("/{p}"));
     let interfaces = read_interfaces(root);
     let netdevs = read_netdevs(root, scope);
     let hcas = read_hcas(
         root,
         scope,
+        container.is_some(),
         netdevs.as_deref().unwrap_or_default(),
         interfaces.as_deref().unwrap_or_default(),
     );
@@ -56,10 +61,7 @@ pub(crate) fn read_node(root: &Root, scope: Scope) -> Node {
         routes4: root.parsed("proc/net/route", parse_route),
         routes6: root.parsed("proc/net/ipv6_route", parse_ipv6_route),
         gpus: read_gpus(root),
-        container: CONTAINER_SIGNS
-            .iter()
-            .find(|p| root.exists(p) == Ok(true))
-            .map(|p| format!("/{p}")),
+        container,
         dev_infiniband: root.exists("dev/infiniband"),
     }
 }
