@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use super::pci::read_function;
 use super::{Root, Scope};
 use crate::model::{
-    Gid, GidClass, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev,
-    NodeType, PciFunction, Port, Reading, Unread, Uverbs, Why,
+    Gid, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev, NodeType,
+    PciFunction, Port, Reading, Unread, Uverbs, Why,
 };
 use crate::parse::{
     parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
@@ -330,10 +330,14 @@ fn read_row(
             return Err(why);
         }
     };
-    if gid.class() == GidClass::Empty {
+    if gid == Gid([0; 16]) {
         return Ok(None);
     }
     let kind = root.text(&format!("{port}/gid_attrs/types/{index}"));
+    // Old kernels show an unused row as the bare link-local prefix; it has no type then.
+    if gid.is_empty() && kind.is_err() {
+        return Ok(None);
+    }
     Ok(Some(GidRow {
         index,
         gid,
