@@ -25,6 +25,8 @@ mod model;
 mod nccl;
 mod parse;
 mod plan;
+#[cfg(test)]
+mod proofs;
 mod redact;
 mod report;
 mod roles;
