@@ -10,7 +10,7 @@ pub(crate) use address::parse_ip_addr_json;
 pub(crate) use gpu::parse_gpu_information;
 pub(crate) use infiniband::{
     parse_gid, parse_gid_type, parse_link_layer, parse_node_type, parse_phys_state,
-    parse_port_state, parse_rate,
+    parse_port_state, parse_rate, parse_rdma_dev_json,
 };
 pub(crate) use pci::{parse_bdf, parse_hex, pci_path};
 pub(crate) use route::{parse_ipv6_route, parse_route};
