@@ -78,16 +78,19 @@ fn is_ours(node: &Node, row: &GidRow) -> Reading<bool> {
             return if known { Ok(true) } else { Err(unread.clone()) };
         }
     };
-    if node.netdev(ndev).is_none() {
+    let Some(netdev) = node.netdev(ndev) else {
         return Ok(false);
+    };
+    if node.interfaces.is_err() {
+        return Ok(true);
     }
-    let mut routable = node
-        .interface(ndev)
+    // Some drivers write a slave's name where the address is its bond's.
+    let holders = [Some(ndev), netdev.master.as_ref()];
+    Ok(holders
         .into_iter()
-        .flat_map(|i| &i.addresses)
-        .filter(|a| !a.is_link_local())
-        .peekable();
-    Ok(routable.peek().is_none() || routable.any(|a| a.ip == address))
+        .flatten()
+        .filter_map(|name| node.interface(name))
+        .any(|i| i.addresses.iter().any(|a| a.ip == address)))
 }
 
 /// Chooses the row of a RoCE port: of the port's own network device (or its bond) before a VLAN's or macvlan's on top of
@@ -99,7 +102,15 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     let best = verdicts
         .iter()
         .filter(|(_, v)| *v == RowVerdict::Usable)
-        .min_by_key(|(r, _)| (is_on_top(node, r), r.gid.class() != GidClass::Ipv4, r.index));
+        .min_by_key(|(r, _)| {
+            (
+                // Only its address says that it is ours.
+                r.ndev.is_err(),
+                is_on_top(node, port, r),
+                r.gid.class() != GidClass::Ipv4,
+                r.index,
+            )
+        });
     if let Some((row, _)) = best {
         return Ok(row);
     }
@@ -127,11 +138,12 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     })
 }
 
-/// True for the row of a VLAN, macvlan, ipvlan or bridge on top of the port's own device.
-fn is_on_top(node: &Node, row: &GidRow) -> bool {
+/// True for the row of a VLAN, macvlan, ipvlan or bridge on top of the port's own device, which may be one itself.
+fn is_on_top(node: &Node, port: &Port, row: &GidRow) -> bool {
     row.ndev
         .as_ref()
         .ok()
+        .filter(|n| !port.netdevs.contains(n))
         .and_then(|n| node.netdev(n))
         .is_some_and(|n| {
             matches!(
