@@ -7,7 +7,7 @@ mod link_layers_mixed;
 mod no_subnet_manager;
 mod none;
 mod pkey_limited;
-mod roce_disabled;
+pub(in crate::checks) mod roce_disabled;
 pub(in crate::checks) mod shared;
 mod slow;
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::checks::{Facts, Finding, Severity};
-use crate::model::{Hca, LinkLayer, PhysState, Port, PortKey, PortState, Transport};
+use crate::model::{
+    Gid, GidRow, GidType, Hca, LinkLayer, PhysState, Port, PortKey, PortState, Transport,
+};
 use crate::nccl::release::Release;
 use crate::roles::{Assigned, Fabric, Reason, Role};
 
@@ -185,6 +187,53 @@ pub(in crate::checks) fn judged_by_gid<'a>(
             && (p.role != Role::Unusable || matches!(p.reason, Reason::NoGid(_)))
     })
 }
+
+/// A GID as its file holds it: eight groups of four digits.
+pub(in crate::checks) fn gid_text(gid: Gid) -> String {
+    let groups: Vec<String> = gid
+        .0
+        .chunks(2)
+        .map(|pair| pair.iter().map(|b| format!("{b:02x}")).collect())
+        .collect();
+    groups.join(":")
+}
+
+/// Adds a row of a port's GID table to a finding.
+pub(in crate::checks) fn with_row(finding: Finding, key: &PortKey, row: &GidRow) -> Finding {
+    finding.file(
+        &port_file(key, &format!("gids/{}", row.index)),
+        gid_text(row.gid),
+    )
+}
+
+/// Adds the type of a row to a finding.
+pub(in crate::checks) fn with_type(finding: Finding, key: &PortKey, row: &GidRow) -> Finding {
+    let text = match &row.kind {
+        Ok(GidType::V1) => "IB/RoCE v1",
+        Ok(GidType::V2) => "RoCE v2",
+        Ok(GidType::Other(text)) => text,
+        Err(_) => return finding,
+    };
+    finding.file(
+        &port_file(key, &format!("gid_attrs/types/{}", row.index)),
+        text,
+    )
+}
+
+/// Adds the network device of a row to a finding.
+pub(in crate::checks) fn with_ndev(finding: Finding, key: &PortKey, row: &GidRow) -> Finding {
+    match &row.ndev {
+        Ok(ndev) => finding.file(
+            &port_file(key, &format!("gid_attrs/ndevs/{}", row.index)),
+            ndev,
+        ),
+        Err(_) => finding,
+    }
+}
+
+/// What gives a container a network device of an RDMA card.
+pub(in crate::checks) const ASK_FOR_NETDEV: &str = "give the container its own netdev of this card: Docker --network host; \
+     in a pod a macvlan, SR-IOV or host-device network (k8s.v1.cni.cncf.io/networks), or hostNetwork: true";
 
 /// The releases to judge by: those in use, the newest one where none is known.
 pub(in crate::checks) fn releases(facts: &Facts) -> Vec<Release> {
