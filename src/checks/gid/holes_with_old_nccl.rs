@@ -1,6 +1,6 @@
 //! `gid.holes-with-old-nccl`: rows at which some releases of NCCL give up while choosing a GID.
 
-use crate::checks::port::shared::{joined, port_file, roce_data, some_of};
+use crate::checks::port::shared::{brief, joined, port_file, roce_data};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{Gid, GidRow, Port, PortKey, Unread, Why};
 use crate::nccl::gid::choose;
@@ -99,8 +99,8 @@ fn finding(facts: &Facts, stopped: &[&PortKey], releases: &[Release]) -> Finding
         severity,
         joined(stopped),
         format!(
-            "NCCL {which} stops at a row whose type it cannot read when it chooses a GID on {}",
-            some_of(stopped)
+            "NCCL {which} stops at a GID row whose type it cannot read ({})",
+            brief(stopped)
         ),
     );
     for key in stopped {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::checks::port::shared::{joined, roce_data, some_of, with_row};
+use crate::checks::port::shared::{brief, joined, roce_data, with_row};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{GidRow, PortKey};
 use crate::nccl::release::{Feature, Release};
@@ -52,7 +52,7 @@ fn finding(facts: &Facts, by_index: &BTreeMap<u32, Vec<(&PortKey, &GidRow)>>) ->
         .flat_map(|(_, ports)| ports.iter().map(|(key, _)| *key));
     let parts: Vec<String> = by_index
         .iter()
-        .map(|(index, ports)| format!("{index} on {}", some_of(ports.iter().map(|(key, _)| *key))))
+        .map(|(index, ports)| format!("{index} on {}", brief(ports.iter().map(|(key, _)| *key))))
         .collect();
     let old: Vec<&Release> = facts
         .releases

@@ -1,6 +1,6 @@
 //! `gid.ipv6-only`: a fabric whose addresses are IPv6, for which NCCL does not look by itself.
 
-use crate::checks::port::shared::{joined, roce_data, some_of, with_row};
+use crate::checks::port::shared::{brief, joined, roce_data, with_row};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::GidClass;
 use crate::roles::Assigned;
@@ -38,8 +38,8 @@ fn run(facts: &Facts) -> Verdict {
             Severity::Note,
             joined(names.clone()),
             format!(
-                "no IPv4 RoCE v2 GID on {}: with nothing set NCCL looks for IPv4 only",
-                some_of(names)
+                "no IPv4 RoCE v2 GID ({}): with nothing set NCCL looks for IPv4 only",
+                brief(names)
             ),
         );
         let finding = found.iter().fold(finding, |f, p| match &p.gid {

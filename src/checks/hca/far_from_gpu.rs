@@ -1,6 +1,6 @@
 //! `hca.far-from-gpu`: data ports that share no switch with a GPU.
 
-use crate::checks::port::shared::{counted, joined, some_of};
+use crate::checks::port::shared::{brief, joined};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::Distance;
 use crate::roles::Assigned;
@@ -72,15 +72,10 @@ fn finding(facts: &Facts, ports: &[&Assigned], severity: Severity) -> Finding {
     } else {
         "behind the host bridge from every GPU"
     };
-    let are = if ports.len() == 1 { "is" } else { "are" };
     let mut finding = Finding::new(
         severity,
         joined(keys.clone()),
-        format!(
-            "{} ({}) {are} {what}: no GPUDirect RDMA by default",
-            counted(ports.len(), "data port"),
-            some_of(keys)
-        ),
+        format!("{what}, so no GPUDirect RDMA by default: {}", brief(keys)),
     );
     let mut seen: Vec<&str> = Vec::new();
     for assigned in ports {

@@ -2,6 +2,7 @@
 
 use crate::checks::port::shared::{counted, joined, near_data_ports, some_of};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
+use crate::model::Gpu;
 
 declare_check! {
     FEWER_THAN_GPUS = "hca" / "fewer-than-gpus",
@@ -21,24 +22,33 @@ fn run(facts: &Facts) -> Verdict {
     {
         collector.unread(unread);
     }
-    let gpus = facts.node.gpus();
+    let gpus = granted(facts);
     if data > 0 && !gpus.is_empty() {
         collector.look();
         if data < gpus.len() {
-            collector.find(finding(facts, data));
+            collector.find(finding(facts, &gpus, data));
         }
     }
     collector.verdict("no GPU, or no data port")
 }
 
-fn finding(facts: &Facts, data: usize) -> Finding {
-    let gpus = facts.node.gpus();
+/// The GPUs a container was given, which the driver's proc files show; all of them elsewhere.
+fn granted<'a>(facts: &Facts<'a>) -> Vec<(usize, &'a Gpu)> {
+    let all = || facts.node.gpus().iter().enumerate();
+    let shown: Vec<(usize, &Gpu)> = all().filter(|(_, g)| g.information.is_ok()).collect();
+    if facts.node.container.is_some() && !shown.is_empty() {
+        shown
+    } else {
+        all().collect()
+    }
+}
+
+fn finding(facts: &Facts, gpus: &[(usize, &Gpu)], data: usize) -> Finding {
     let beside = near_data_ports(facts);
     let without: Vec<String> = gpus
         .iter()
-        .zip(&beside)
-        .filter(|(_, n)| **n == 0)
-        .map(|(g, _)| g.pci.address.to_string())
+        .filter(|(position, _)| beside.get(*position) == Some(&0))
+        .map(|(_, g)| g.pci.address.to_string())
         .collect();
     let ports = counted(data, "data port");
     // Where no GPU has one beside it the node is built like that, or is a virtual machine that does not show it.
@@ -65,9 +75,11 @@ fn finding(facts: &Facts, data: usize) -> Finding {
         )
         .file(
             "sys/bus/pci/devices",
-            joined(gpus.iter().map(|g| g.pci.address)),
+            joined(gpus.iter().map(|(_, g)| g.pci.address)),
         );
-    if uneven {
+    if uneven && facts.node.container.is_some() {
+        finding.fix("ask for an RDMA device for each GPU: more of the plugin's resource, and a network for each")
+    } else if uneven {
         finding
             .fix("see which port beside those GPUs is out, and why")
             .command("rdmactl devices")
@@ -86,8 +98,9 @@ mod tests {
 
     #[test]
     fn a_gpu_that_lost_its_port_is_worse_than_a_node_built_so() {
-        let lost =
-            Scene::of("h100-8gpu-infiniband").port("mlx5_0", |p| p.state = Ok(PortState::Down));
+        let lost = Scene::of("h100-8gpu-infiniband")
+            .port("mlx5_0", |p| p.state = Ok(PortState::Down))
+            .port("mlx5_1", |p| p.state = Ok(PortState::Down));
         assert_eq!(lost.short(&FEWER_THAN_GPUS), ["warning node"]);
         assert!(Scene::of("h100-8gpu-infiniband").passes(&FEWER_THAN_GPUS));
         assert!(Scene::of("no-rdma-gpus").is_not_applicable(&FEWER_THAN_GPUS));

@@ -1,10 +1,10 @@
 //! `hca.no-data-port`: RDMA devices, and none of them can carry NCCL's traffic.
 
 use crate::checks::port::shared::{
-    counted, device_file, is_candidate, joined, port_file, some_of, with_row, with_state,
+    brief, counted, device_file, is_candidate, joined, port_file, some_of, with_row, with_state,
 };
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
-use crate::model::PortKey;
+use crate::model::{PortKey, Transport};
 use crate::roles::{Assigned, Reason, Refusal, Role};
 
 declare_check! {
@@ -43,7 +43,16 @@ fn run(facts: &Facts) -> Verdict {
         // What could not be read of another device does not take these away.
         return Verdict::Passed(data);
     }
-    if !ports.is_empty() {
+    if !ports.is_empty()
+        && ports
+            .iter()
+            .all(|p| p.reason == Reason::Transport(Transport::Efa))
+    {
+        collector.look();
+        if facts.health.libraries.net_plugins.is_empty() {
+            collector.find(without_plugin(facts));
+        }
+    } else if !ports.is_empty() {
         for assigned in ports {
             if let Reason::StateUnread(unread) = &assigned.reason {
                 collector.unread(unread);
@@ -52,6 +61,28 @@ fn run(facts: &Facts) -> Verdict {
         collector.find(finding(facts));
     }
     collector.verdict("no RDMA device")
+}
+
+/// EFA is none of NCCL's own transports, and no fault where the plugin for it is there.
+fn without_plugin(facts: &Facts) -> Finding {
+    let names = facts.node.hcas().iter().map(|h| &h.name);
+    let finding = Finding::new(
+        Severity::Warning,
+        joined(names.clone()),
+        format!(
+            "EFA only ({}): NCCL needs the aws-ofi-nccl plugin, and no libnccl-net.so was found",
+            brief(names)
+        ),
+    );
+    facts
+        .node
+        .hcas()
+        .iter()
+        .filter_map(|h| h.pci())
+        .fold(finding, |f, function| {
+            f.file(&format!("{}/driver", function.dir), "efa")
+        })
+        .fix("run jobs in an image with aws-ofi-nccl and libfabric")
 }
 
 fn finding(facts: &Facts) -> Finding {
@@ -67,9 +98,9 @@ fn finding(facts: &Facts) -> Finding {
                 Severity::Error,
                 joined(&all),
                 format!(
-                    "no data port: {} carries the host's traffic, and the better {} cannot be used",
-                    some_of(main),
-                    some_of(broken)
+                    "no data port: {} carries the host's traffic, and better ones are broken: {}",
+                    brief(main),
+                    brief(broken)
                 ),
             )
             .fix(
@@ -120,6 +151,7 @@ fn with_reason(finding: Finding, facts: &Facts, assigned: &Assigned) -> Finding 
 #[cfg(test)]
 mod tests {
     use super::NO_DATA_PORT;
+    use crate::checks::Severity;
     use crate::checks::port::testing::{Scene, only};
     use crate::model::PortState;
 
@@ -133,7 +165,9 @@ mod tests {
                 .starts_with("no data port: mlx5_bond_0/1: state is DOWN")
         );
         let found = Scene::of("main-only-better-broken-init").found(&NO_DATA_PORT);
-        assert!(only(&found).1.contains("the better"), "{found:?}");
+        assert!(only(&found).1.contains("better ones are broken"), "{found:?}");
+        let found = Scene::of("cloud-efa-only").found(&NO_DATA_PORT);
+        assert_eq!(only(&found).0, Severity::Warning);
         assert!(Scene::of("a100-8gpu-roce").passes(&NO_DATA_PORT));
         assert!(Scene::of("no-rdma-gpus").is_not_applicable(&NO_DATA_PORT));
     }

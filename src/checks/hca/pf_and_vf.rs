@@ -1,6 +1,6 @@
 //! `hca.pf-and-vf`: NCCL would take a physical function and its virtual functions as one card.
 
-use crate::checks::port::shared::{joined, releases, some_of};
+use crate::checks::port::shared::{brief, joined, releases};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::Hca;
 use crate::nccl::device::enumerate;
@@ -51,19 +51,24 @@ fn run(facts: &Facts) -> Verdict {
 }
 
 fn finding(facts: &Facts, physical: &Hca, virtual_ones: &[&str]) -> Finding {
-    let how = match facts.settings.get("NCCL_IB_HCA") {
-        None => "with NCCL_IB_HCA unset".to_owned(),
-        Some(list) => format!("with NCCL_IB_HCA={list}"),
+    let list = facts.settings.get("NCCL_IB_HCA");
+    let how = if list.is_none() {
+        "NCCL_IB_HCA is unset: NCCL joins"
+    } else {
+        "NCCL_IB_HCA joins"
     };
-    let finding = Finding::new(
+    let mut finding = Finding::new(
         Severity::Warning,
         format!("{}, {}", physical.name, joined(virtual_ones)),
         format!(
-            "{how} NCCL joins {} and its virtual function {} into one device",
+            "{how} {} and its virtual function {} into one device",
             physical.name,
-            some_of(virtual_ones)
+            brief(virtual_ones)
         ),
     );
+    if let Some(list) = list {
+        finding = finding.evidence("NCCL_IB_HCA", list);
+    }
     let finding = virtual_ones
         .iter()
         .filter_map(|name| facts.node.hca(name))

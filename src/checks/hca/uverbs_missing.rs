@@ -1,6 +1,6 @@
 //! `hca.uverbs-missing`: a device in sysfs that no program can open.
 
-use crate::checks::port::shared::{is_candidate, joined, severity_of_loss, some_of};
+use crate::checks::port::shared::{brief, is_candidate, joined, severity_of_loss};
 use crate::checks::{Collector, Facts, Finding, Verdict, declare_check};
 use crate::model::Hca;
 
@@ -17,6 +17,9 @@ declare_check! {
 fn run(facts: &Facts) -> Verdict {
     let mut collector = Collector::default();
     let node = facts.node;
+    if !node.hcas().iter().any(is_candidate) {
+        return collector.verdict("no RDMA device");
+    }
     if let Err(unread) = &node.dev_infiniband
         && node.container.is_none()
     {
@@ -45,17 +48,20 @@ fn finding(facts: &Facts, missing: &[&Hca]) -> Finding {
     let names = missing.iter().map(|h| &h.name);
     let numbers: Vec<u32> = missing.iter().filter_map(|h| h.uverbs.number).collect();
     let what = if numbers.is_empty() {
-        "ib_uverbs knows none of them".to_owned()
+        "unknown to ib_uverbs".to_owned()
     } else {
         format!(
-            "no {}",
-            some_of(numbers.iter().map(|n| format!("/dev/infiniband/uverbs{n}")))
+            "no /dev/infiniband/{}",
+            brief(numbers.iter().map(|n| format!("uverbs{n}")))
         )
     };
     let finding = Finding::new(
         severity_of_loss(facts),
         joined(names.clone()),
-        format!("{} in sysfs and not usable here: {what}", some_of(names)),
+        format!(
+            "visible in sysfs, not usable here: {} ({what})",
+            brief(names)
+        ),
     );
     let finding = missing
         .iter()

@@ -1,12 +1,10 @@
 //! `port.down`: a port that a job would miss is not ACTIVE.
 
 use super::shared::{
-    data_models, has_enough, is_candidate, is_data_grade, key, model, near_data_ports, near_gpus,
-    with_mlxlink, with_state,
+    is_candidate, is_data_grade, key, model, near_data_ports, near_gpus, with_mlxlink, with_state,
 };
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{Hca, LinkLayer, PhysState, Port, PortKey, PortState};
-use crate::roles::Role;
 
 declare_check! {
     DOWN = "port" / "down",
@@ -24,6 +22,7 @@ declare_check! {
 
 fn run(facts: &Facts) -> Verdict {
     let mut collector = Collector::default();
+    let mut spare: Vec<Finding> = Vec::new();
     for (hca, port) in facts.node.ports().filter(|(h, _)| is_candidate(h)) {
         let Some(state) = collector.value(&port.state) else {
             continue;
@@ -32,14 +31,40 @@ fn run(facts: &Facts) -> Verdict {
         // The link is up, and it is the subnet manager that is missing: port.no-subnet-manager.
         let waits = matches!(state, PortState::Init | PortState::Armed)
             && port.link_layer == Ok(LinkLayer::InfiniBand);
-        if *state != PortState::Active && !waits {
-            collector.find(finding(facts, hca, port, state));
+        if *state == PortState::Active || waits {
+            continue;
         }
+        let (finding, missed) = finding(facts, hca, port, state);
+        if missed {
+            collector.find(finding);
+        } else {
+            keep_spare(&mut spare, hca, finding);
+        }
+    }
+    for finding in spare {
+        collector.find(finding);
     }
     collector.verdict("no port of an RDMA device")
 }
 
-fn finding(facts: &Facts, hca: &Hca, port: &Port, state: &PortState) -> Finding {
+/// Keeps the note about a port nobody misses; ports of one device that say the same are one note: there are cards of
+/// twelve ports that use four.
+fn keep_spare(spare: &mut Vec<Finding>, hca: &Hca, finding: Finding) {
+    let same = spare.iter_mut().find(|other| {
+        other.message == finding.message
+            && other.subject.split('/').next() == Some(hca.name.as_str())
+    });
+    match same {
+        Some(other) => {
+            other.subject = format!("{}, {}", other.subject, finding.subject);
+            other.evidence.extend(finding.evidence);
+        }
+        None => spare.push(finding),
+    }
+}
+
+/// The finding about a port, and whether a job misses it.
+fn finding(facts: &Facts, hca: &Hca, port: &Port, state: &PortState) -> (Finding, bool) {
     let key = key(hca, port);
     let missed = is_missed(facts, hca, port);
     let severity = if missed {
@@ -48,20 +73,20 @@ fn finding(facts: &Facts, hca: &Hca, port: &Port, state: &PortState) -> Finding 
         Severity::Note
     };
     let (why, fix) = cause(facts, &key, port);
-    let rest = if missed { "" } else { "; no GPU misses it" };
-    let mut finding = Finding::new(severity, &key, format!("state is {state}, {why}{rest}"));
+    let mut finding = Finding::new(severity, &key, format!("state is {state}, {why}"));
     finding = with_state(finding, &key, port);
     for name in &port.netdevs {
         if let Some(Ok(operstate)) = facts.node.netdev(name).map(|n| &n.operstate) {
             finding = finding.file(&format!("sys/class/net/{name}/operstate"), operstate);
         }
     }
-    match fix {
-        Some((text, Some(command))) if missed => finding.fix(text).command(command),
-        Some((text, None)) if missed => with_mlxlink(finding.fix(text), facts, &key, "-m"),
-        _ if missed => finding,
-        _ => finding.fix("nothing, unless this port is meant to carry a job's data"),
-    }
+    let finding = match fix {
+        _ if !missed => finding.fix("nothing, unless this port is meant to carry a job's data"),
+        Some((text, Some(command))) => finding.fix(text).command(command),
+        Some((text, None)) => with_mlxlink(finding.fix(text), facts, &key, "-m"),
+        None => finding,
+    };
+    (finding, missed)
 }
 
 /// True where a job would miss the port: a GPU has fewer data ports beside it than others, or the node fewer than GPUs, or
@@ -74,33 +99,41 @@ fn is_missed(facts: &Facts, hca: &Hca, port: &Port) -> bool {
     if facts.expect.hcas.is_some_and(|wanted| data < wanted) {
         return true;
     }
+    if is_spare(facts, hca, port) {
+        return false;
+    }
     let beside = near_data_ports(facts);
     let most = beside.iter().max().copied().unwrap_or_default();
     let poorer = facts
         .decision
         .port(&key(hca, port))
         .is_some_and(|a| near_gpus(a).iter().any(|g| beside.get(*g) < Some(&most)));
-    poorer || (data < facts.node.gpus().len() && !has_enough(facts) && !is_spare(facts, hca, port))
+    poorer || data < facts.node.gpus().len()
 }
 
-/// True for the second port of a card whose other port carries data, where no card of the kind has two that do: those
-/// nodes were built with one cable a card.
+/// True for a port that its card was not built to use: on the other cards of the kind the port in its place carries no
+/// data either; where there is no other card, its own card has another port that does.
 fn is_spare(facts: &Facts, hca: &Hca, port: &Port) -> bool {
-    let same_card = |a: &Hca, b: &Hca| match (a.pci(), b.pci()) {
+    let kind = model(hca, port);
+    let same_card = |other: &Hca| match (hca.pci(), other.pci()) {
         (Some(a), Some(b)) => a.address.same_slot(b.address),
-        _ => a.name == b.name,
+        _ => hca.name == other.name,
     };
-    let data: Vec<(&Hca, &Port)> = facts
+    // Virtual functions are counted through: their numbers are no places.
+    let place = |hca: &Hca, port: &Port| {
+        let function = hca.pci().filter(|_| hca.physfn.is_none());
+        (function.map(|f| f.address.function), port.number)
+    };
+    let (own, others): (Vec<_>, Vec<_>) = facts
         .decision
         .data()
-        .filter(|a| a.role == Role::Data)
         .filter_map(|a| facts.node.port(&a.key))
-        .collect();
-    let on_card = |card: &Hca| data.iter().filter(|(h, _)| same_card(h, card)).count();
-    let kinds = data_models(facts);
-    kinds.contains(&model(hca, port))
-        && on_card(hca) == 1
-        && data.iter().all(|(other, _)| on_card(other) == 1)
+        .filter(|(h, p)| model(h, p) == kind)
+        .partition(|(h, _)| same_card(h));
+    if others.is_empty() {
+        return !own.is_empty();
+    }
+    !others.iter().any(|(h, p)| place(h, p) == place(hca, port))
 }
 
 /// What to do, and the command that does it.
@@ -150,7 +183,7 @@ fn ethernet_cause(facts: &Facts, port: &Port) -> (String, Option<Fix>) {
     match (netdev, interface) {
         (Some(name), Some(interface)) if interface.up => (
             format!(
-                "phys_state Disabled: {name} is up and has no carrier; cable, transceiver or peer"
+                "phys_state Disabled: {name} is up without carrier: cable, transceiver or peer"
             ),
             Some((
                 "seat or replace the cable or transceiver, or bring up the switch port".to_owned(),
@@ -209,6 +242,18 @@ mod tests {
             Scene::of("gb10-two-domains").expect("hcas=4").short(&DOWN),
             ["error rocep1s0f1/1", "error roceP2p1s0f1/1"]
         );
+    }
+
+    #[test]
+    fn of_twelve_ports_only_those_that_others_use_are_missed() {
+        assert_eq!(Scene::of("multi-plane-12-port").found(&DOWN).len(), 8);
+        let scene = Scene::of("multi-plane-12-port").hca("mlx5_0", |h| {
+            off(PhysState::Polling)(&mut h.ports.as_mut().unwrap()[2]);
+        });
+        let short = scene.short(&DOWN);
+        assert_eq!(short.len(), 9);
+        assert_eq!(short[0], "error mlx5_0/3");
+        assert!(short[1].starts_with("note mlx5_0/1, mlx5_0/2, mlx5_0/4"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::shared::{joined, key, port_file, releases, some_of};
+use super::shared::{brief, joined, key, port_file, releases};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{LinkLayer, PortKey};
 use crate::nccl::device::{Link, enumerate};
@@ -68,17 +68,19 @@ fn finding(facts: &Facts, infiniband: &[PortKey], roce: &[PortKey]) -> Finding {
     } else {
         infiniband
     };
-    let how = match facts.settings.get("NCCL_IB_HCA") {
-        None => "with NCCL_IB_HCA unset".to_owned(),
-        Some(list) => format!("with NCCL_IB_HCA={list}"),
+    let list = facts.settings.get("NCCL_IB_HCA");
+    let how = if list.is_none() {
+        "NCCL_IB_HCA is unset: NCCL mixes"
+    } else {
+        "NCCL_IB_HCA mixes"
     };
     let mut finding = Finding::new(
         Severity::Warning,
         joined(odd),
         format!(
-            "{how} NCCL takes InfiniBand ({}) and RoCE ({}) and cannot connect one to the other",
-            some_of(infiniband),
-            some_of(roce)
+            "{how} InfiniBand ({}) and RoCE ({})",
+            brief(infiniband),
+            brief(roce)
         ),
     );
     for key in infiniband.iter().take(1) {
@@ -86,6 +88,9 @@ fn finding(facts: &Facts, infiniband: &[PortKey], roce: &[PortKey]) -> Finding {
     }
     for key in roce.iter().take(1) {
         finding = finding.file(&port_file(key, "link_layer"), LinkLayer::Ethernet);
+    }
+    if let Some(list) = list {
+        finding = finding.evidence("NCCL_IB_HCA", list);
     }
     finding
         .fix("name the data ports in NCCL_IB_HCA, which `rdmactl env` does")

@@ -262,6 +262,15 @@ pub(in crate::checks) fn some_of<T: ToString>(names: impl IntoIterator<Item = T>
     }
 }
 
+/// The first name and how many more there are; for messages that need the room.
+pub(in crate::checks) fn brief<T: ToString>(names: impl IntoIterator<Item = T>) -> String {
+    let names: Vec<String> = names.into_iter().map(|n| n.to_string()).collect();
+    match names.as_slice() {
+        [first, _, _, ..] => format!("{first} and {} more", names.len() - 1),
+        few => few.join(", "),
+    }
+}
+
 /// `1 port`, `2 ports`.
 pub(in crate::checks) fn counted(number: usize, one: &str) -> String {
     if number == 1 {

@@ -32,7 +32,7 @@ fn run(facts: &Facts) -> Verdict {
         // A port that lost most of its lanes is no data port any more for that very reason.
         let fell_out =
             matches!(assigned.reason, Reason::Slow(..)) && kinds.contains(&model(hca, port));
-        if assigned.role != Role::Data && !fell_out {
+        if hca.is_software() || (assigned.role != Role::Data && !fell_out) {
             continue;
         }
         if collector.value(&port.rate).is_none() {
