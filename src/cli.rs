@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 pub(crate) struct GlobalArgs {
     /// Read this directory or capture file instead of the live machine
     ///
-    /// A directory holds a node's sys/ and proc/ (for example /host in a `DaemonSet`); with a folder commands/ in it, it is
+    /// A directory holds a node's sys/ and proc/ (for example /host in a DaemonSet); with a folder commands/ in it, it is
     /// an offline copy and nothing live is asked. A file is what `rdmactl capture` wrote.
     #[arg(long, global = true, value_name = "DIR|FILE")]
     pub(crate) root: Option<PathBuf>,

@@ -26,4 +26,4 @@ pub(crate) use process::{
     passwd_home, read_text_file, replace_process, write_atomically, write_private,
 };
 pub(crate) use root::Root;
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Entry, HEADER as CAPTURE_HEADER, Tree};

@@ -122,12 +122,14 @@ fn a_device_needs_its_uverbs_node_where_nodes_are() {
 }
 
 #[test]
-fn without_the_directory_only_a_container_needs_the_node() {
+fn where_there_is_no_dev_only_a_container_needs_the_node() {
     let without = |s: Setup| {
         s.hca("mlx5_1", |h| h.uverbs.node_exists = Some(false))
-            .node(|n| n.dev_infiniband = Ok(false))
+            .node(|n| n.dev_infiniband = Err(Unread::new("dev", Why::Absent)))
     };
     assert_eq!(reason(without).0, "data data");
+    let with_dev = |s: Setup| without(s).node(|n| n.dev_infiniband = Ok(false));
+    assert_eq!(reason(with_dev).0, "unusable no-uverbs");
     let in_container = |s: Setup| without(s).node(|n| n.container = Some("/.dockerenv".into()));
     assert_eq!(reason(in_container).0, "unusable no-uverbs");
 }
