@@ -165,7 +165,10 @@ mod tests {
                 .starts_with("no data port: mlx5_bond_0/1: state is DOWN")
         );
         let found = Scene::of("main-only-better-broken-init").found(&NO_DATA_PORT);
-        assert!(only(&found).1.contains("better ones are broken"), "{found:?}");
+        assert!(
+            only(&found).1.contains("better ones are broken"),
+            "{found:?}"
+        );
         let found = Scene::of("cloud-efa-only").found(&NO_DATA_PORT);
         assert_eq!(only(&found).0, Severity::Warning);
         assert!(Scene::of("a100-8gpu-roce").passes(&NO_DATA_PORT));

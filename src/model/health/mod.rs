@@ -29,7 +29,7 @@ pub(crate) struct Health {
     pub(crate) counters: BTreeMap<PortKey, PortCounters>,
     /// P_Keys of ACTIVE InfiniBand ports by index: the first, and the others where it is that of a limited member.
     pub(crate) pkeys: BTreeMap<PortKey, Reading<BTreeMap<u32, u16>>>,
-    /// Whether this process may open each device's /dev/infiniband/uverbsN, by device; only asked on the live machine.
+    /// Whether this process may open each device's /dev/infiniband/uverbsN, by device; only asked where that means anything.
     pub(crate) uverbs_access: BTreeMap<String, Reading<()>>,
     /// Speed and width of the PCI links of RDMA devices and GPUs.
     pub(crate) links: BTreeMap<Bdf, PciLink>,

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, AtFlags};
-use nix::unistd::{AccessFlags, faccessat};
-
-use crate::model::{LinkLayer, Node, PortKey, Reading, Unread, Why};
+use crate::model::{LinkLayer, Node, PortKey, Reading, Unread};
 use crate::parse::parse_hex;
 use crate::sys::Root;
 
@@ -54,32 +50,15 @@ fn read_table(root: &Root, dir: &str) -> Reading<BTreeMap<u32, u16>> {
     Ok(table)
 }
 
-/// Asks the kernel whether this process, with its effective user, may read and write the devices' nodes; none is opened.
-/// Of another root than the live machine nothing can be said, and the device cgroup of a container only shows on opening.
+/// Asks whether this process may read and write the devices' nodes; none is opened. The device cgroup of a container only
+/// shows on opening.
 pub(super) fn read_access(root: &Root, node: &Node) -> BTreeMap<String, Reading<()>> {
-    if !root.is_live() {
-        return BTreeMap::new();
-    }
     node.hcas()
         .iter()
         .filter(|hca| hca.uverbs.node_exists == Some(true))
         .filter_map(|hca| {
             let path = format!("dev/infiniband/uverbs{}", hca.uverbs.number?);
-            let allowed = faccessat(
-                AT_FDCWD,
-                format!("/{path}").as_str(),
-                AccessFlags::R_OK | AccessFlags::W_OK,
-                AtFlags::AT_EACCESS,
-            )
-            .map_err(|errno| {
-                let why = match errno {
-                    Errno::EACCES | Errno::EPERM => Why::Denied,
-                    Errno::ENOENT => Why::Absent,
-                    other => Why::Errno(other as i32),
-                };
-                Unread::new(path, why)
-            });
-            Some((hca.name.clone(), allowed))
+            Some((hca.name.clone(), root.may_open(&path)?))
         })
         .collect()
 }
