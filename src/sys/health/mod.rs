@@ -6,6 +6,7 @@ mod library;
 mod limits;
 mod link;
 mod program;
+mod verbs;
 
 use super::{Env, Root};
 use crate::model::Node;
@@ -35,6 +36,8 @@ pub(crate) fn read_health(
         limits: limits::read(root),
         kernel: kernel::read(root, node),
         libraries: library::read(root, env),
+        pkeys: verbs::read_pkeys(root, node),
+        uverbs_access: verbs::read_access(root, node),
         counters,
         // Last: whoever is slow has had the whole time.
         programs: programs.finish(),
