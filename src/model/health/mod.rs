@@ -11,7 +11,7 @@ pub(crate) use counters::{CounterGroup, PortCounters};
 pub(crate) use kernel::{Kernel, Sysctl};
 pub(crate) use library::Libraries;
 pub(crate) use limits::{Limit, Limits, SharedMemory};
-pub(crate) use link::{Bridge, PciLink};
+pub(crate) use link::{Bridge, PciLink, Slot};
 pub(crate) use program::{Program, ProgramRun};
 
 use std::collections::BTreeMap;
