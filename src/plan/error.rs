@@ -1,6 +1,6 @@
 //! Why there is no plan, and the ways out.
 
-use crate::model::PortKey;
+use crate::model::{PortKey, Unread};
 use crate::nccl::release::Release;
 use crate::roles::Refusal;
 
@@ -15,6 +15,11 @@ pub(crate) enum PlanError {
         /// Every port with the reason it is not used.
         ports: Vec<(PortKey, String)>,
     },
+    /// The default route is not known, so the main port is not either.
+    #[error(
+        "could not read the routes, so the port of the host's ordinary traffic is not known: {0}"
+    )]
+    RoutesUnread(Unread),
     /// No interface can carry the bootstrap traffic.
     #[error("no network interface is up with an address: NCCL needs one to set connections up")]
     NoInterface,
@@ -58,6 +63,9 @@ impl PlanError {
             Self::NoDataPort { .. } => vec![
                 "`rdmactl devices` shows every port and why it is not used".to_owned(),
                 "--fallback tcp prints settings for plain sockets instead".to_owned(),
+            ],
+            Self::RoutesUnread(_) => vec![
+                "name the interface of the host's ordinary traffic with --main, or the ports with --hca".to_owned(),
             ],
             Self::NoInterface => vec!["give an interface an address, or name one with --main".to_owned()],
             Self::OddName { .. } => vec!["leave it out with --exclude, or rename it".to_owned()],

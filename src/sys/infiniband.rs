@@ -22,9 +22,10 @@ pub(super) fn read_hcas(
     scope: Scope,
     netdevs: &[Netdev],
     interfaces: &[Interface],
+    nodes_can_be_missing: bool,
 ) -> Reading<Vec<Hca>> {
     let names = root.list(CLASS)?;
-    let uverbs = read_uverbs(root);
+    let uverbs = read_uverbs(root, nodes_can_be_missing);
     let namespace = Namespace {
         netdevs,
         interfaces,
@@ -74,8 +75,9 @@ impl Namespace<'_> {
     }
 }
 
-/// Maps devices to their uverbs numbers, and tells which have a device node.
-fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
+/// Maps devices to their uverbs numbers, and tells which have a device node. Where there is no /dev at all, a missing node
+/// says nothing.
+fn read_uverbs(root: &Root, nodes_can_be_missing: bool) -> BTreeMap<String, Uverbs> {
     const VERBS: &str = "sys/class/infiniband_verbs";
     let nodes: Reading<BTreeSet<String>> =
         root.list("dev/infiniband").map(|n| n.into_iter().collect());
@@ -89,7 +91,7 @@ fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
         };
         let node_exists = match &nodes {
             Ok(nodes) => Some(nodes.contains(&name)),
-            Err(unread) if unread.is_absent() => Some(false),
+            Err(unread) if unread.is_absent() && nodes_can_be_missing => Some(false),
             Err(_) => None,
         };
         found.insert(
@@ -120,7 +122,7 @@ fn read_hca(root: &Root, scope: Scope, namespace: &Namespace, name: String, uver
     let ports = root.list(&format!("{dir}/ports")).map(|names| {
         let mut numbers: Vec<u32> = names.iter().filter_map(|n| n.parse().ok()).collect();
         numbers.sort_unstable();
-        let netdevs = port_netdevs(root, &dir, function, &numbers);
+        let netdevs = port_netdevs(root, namespace, &dir, function, &numbers);
         numbers
             .into_iter()
             .map(|n| {
@@ -178,46 +180,57 @@ fn read_parent(root: &Root, dir: &str) -> Reading<Option<PciFunction>> {
     }
 }
 
-/// Tells which network devices of the function belong to which port: by `dev_port`, which counts from 0, where a function
-/// has several ports; all of them otherwise.
+/// Tells which network devices belong to which port: those whose own parent is the device's, by `dev_port`, which counts
+/// from 0, where it has several ports.
 fn port_netdevs(
     root: &Root,
+    namespace: &Namespace,
     dir: &str,
     pci: Option<&PciFunction>,
     ports: &[u32],
 ) -> BTreeMap<u32, Vec<String>> {
     // A sub-function's network devices are below its auxiliary device, next to infiniband/.
-    let beside = dir
+    let parent = dir
         .rsplit_once("/infiniband/")
-        .map(|(parent, _)| format!("{parent}/net"));
-    let below_pci = pci.map(|f| format!("{}/net", f.dir));
-    let listing = beside
-        .into_iter()
-        .chain(below_pci)
-        .find_map(|net| Some((root.list(&net).ok()?, net)));
-    let Some((names, net)) = listing else {
-        // Soft-RoCE names its network device itself.
-        let parent = root
-            .text(&format!("{dir}/parent"))
-            .ok()
-            .filter(|p| !p.is_empty());
-        return ports
-            .iter()
-            .zip(parent)
-            .map(|(p, n)| (*p, vec![n]))
-            .collect();
+        .map(|(parent, _)| parent)
+        .filter(|parent| *parent != "sys/devices/virtual")
+        .or(pci.map(|f| f.dir.as_str()));
+    let of_parent = |netdev: &&Netdev| {
+        parent.is_some_and(|p| {
+            netdev
+                .dir
+                .strip_prefix(p)
+                .is_some_and(|rest| rest.starts_with("/net/"))
+        })
     };
+    // virtio puts a device of its own between the function and its network devices.
+    let below_function = |netdev: &&Netdev| {
+        pci.is_some_and(|f| netdev.pci == Some(f.address) && !netdev.dir.contains("/mlx5_core.sf."))
+    };
+    let mut own: Vec<&Netdev> = namespace.netdevs.iter().filter(of_parent).collect();
+    if own.is_empty() {
+        own = namespace.netdevs.iter().filter(below_function).collect();
+    }
+    if own.is_empty() && pci.is_none() {
+        // Soft-RoCE names its network device itself, also where that is in another namespace.
+        let named = root.text(&format!("{dir}/parent")).unwrap_or_default();
+        own = namespace
+            .netdevs
+            .iter()
+            .filter(|n| n.name == named)
+            .collect();
+    }
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for name in names {
+    for netdev in own {
         if let &[only] = ports {
-            found.entry(only).or_default().push(name);
+            found.entry(only).or_default().push(netdev.name.clone());
         } else if let Ok(dev_port) =
-            root.parsed(&format!("{net}/{name}/dev_port"), str::parse::<u32>)
+            root.parsed(&format!("{}/dev_port", netdev.dir), str::parse::<u32>)
         {
             found
                 .entry(dev_port.saturating_add(1))
                 .or_default()
-                .push(name);
+                .push(netdev.name.clone());
         }
     }
     found

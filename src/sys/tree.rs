@@ -77,6 +77,20 @@ impl Tree {
         self.entries.remove(path);
     }
 
+    /// Puts an entry in the place of whatever stands there.
+    #[cfg(test)]
+    pub(crate) fn replace(&mut self, path: &str, entry: Entry) {
+        self.entries.insert(path.to_owned(), entry);
+    }
+
+    /// Takes an entry out, and everything below it.
+    #[cfg(test)]
+    pub(crate) fn remove_all(&mut self, path: &str) {
+        let below = format!("{path}/");
+        self.entries
+            .retain(|p, _| p != path && !p.starts_with(&below));
+    }
+
     /// Every entry in order of its path.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(p, e)| (p.as_str(), e))
