@@ -22,6 +22,8 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+#[cfg(test)]
+mod faults;
 mod model;
 mod nccl;
 mod parse;

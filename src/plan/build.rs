@@ -12,7 +12,7 @@ use crate::nccl::outcome::Crash;
 use crate::nccl::predict::predict;
 use crate::nccl::release::{Feature, KNOWN, Release};
 use crate::nccl::selector::max_devices;
-use crate::roles::{Assigned, Decision, Fabric, Refusal, Role, Rules, socket_interface};
+use crate::roles::{Assigned, Decision, Fabric, Reason, Refusal, Role, Rules, socket_interface};
 
 const DISABLE: &str = "NCCL_IB_DISABLE";
 const HCA: &str = "NCCL_IB_HCA";
@@ -101,6 +101,13 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         ..Plan::default()
     };
     leave_out_doomed(request, &mut plan);
+    let limit = plan.releases.iter().map(|r| max_devices(*r)).min();
+    if let Some(limit) = limit.filter(|l| data.len() > *l) {
+        return Err(PlanError::TooManyPorts {
+            count: data.len(),
+            limit,
+        });
+    }
     plan.variables
         .push(Variable::set(DISABLE, "0", "RDMA is wanted"));
     plan.variables.push(hca_list(request, &data)?);
@@ -116,7 +123,7 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         plan.variables.push(variable);
     }
     add_profile(request.profile, &mut plan);
-    add_remarks(request, &mut plan, &data);
+    add_remarks(request, &mut plan);
     apply_users_words(request, &mut plan, &intent);
     Ok(plan)
 }
@@ -541,7 +548,7 @@ fn add_profile(profile: Profile, plan: &mut Plan) {
 }
 
 /// Warnings and notes about the choice itself.
-fn add_remarks(request: &Request, plan: &mut Plan, data: &[&Assigned]) {
+fn add_remarks(request: &Request, plan: &mut Plan) {
     let left_out: Vec<String> = request
         .decision
         .ports
@@ -563,17 +570,16 @@ fn add_remarks(request: &Request, plan: &mut Plan, data: &[&Assigned]) {
                 .join(", ")
         ));
     }
+    for port in &request.decision.ports {
+        if let Reason::VirtualOfPhysical(_) = port.reason {
+            plan.warnings
+                .push(format!("{} is left out: {}", port.key, port.reason));
+        }
+    }
     if request.releases.is_empty() && plan.policy.is_some_and(|p| p != Policy::Pin) {
         plan.notes.push(format!(
             "NCCL's version is not known: the block is for {}",
             releases_text(&plan.releases)
-        ));
-    }
-    let too_many = plan.releases.iter().map(|r| max_devices(*r)).min();
-    if too_many.is_some_and(|limit| data.len() >= limit) {
-        plan.notes.push(format!(
-            "NCCL takes at most {} ports",
-            too_many.unwrap_or_default()
         ));
     }
     let existing = plan

@@ -23,6 +23,14 @@ pub(crate) enum PlanError {
     /// No interface can carry the bootstrap traffic.
     #[error("no network interface is up with an address: NCCL needs one to set connections up")]
     NoInterface,
+    /// NCCL keeps fewer ports than there are data ports, and drops the rest without a word.
+    #[error("{count} data ports are more than the {limit} that NCCL uses")]
+    TooManyPorts {
+        /// Number of data ports.
+        count: usize,
+        /// What the oldest release in question takes.
+        limit: usize,
+    },
     /// A name that must not get into a shell.
     #[error("the {what} {name:?} has characters outside [A-Za-z0-9._:@+-] and is not printed")]
     OddName {
@@ -68,6 +76,8 @@ impl PlanError {
                 "name the interface of the host's ordinary traffic with --main, or the ports with --hca".to_owned(),
             ],
             Self::NoInterface => vec!["give an interface an address, or name one with --main".to_owned()],
+            Self::TooManyPorts { .. } => vec!["choose them with --hca LIST, or leave some out with --exclude".to_owned()],
+            Self::OddName { what: "interface", .. } => vec!["name another one with --main, or rename it".to_owned()],
             Self::OddName { .. } => vec!["leave it out with --exclude, or rename it".to_owned()],
             Self::NoPolicy { tried, works_from, .. } => {
                 let mut hints = tried.clone();
