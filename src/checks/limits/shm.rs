@@ -9,7 +9,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Node,
-    reads: ["dev/shm", "commands/df-shm.txt", "proc/mounts"],
+    reads: ["commands/df-shm.txt", "proc/mounts"],
     run: shm,
 }
 

@@ -157,7 +157,7 @@ fn judge(address: Bdf, link: &PciLink, width: Option<Gap>, speed: Option<Gap>) -
     let mut finding = Finding::new(
         severity,
         address,
-        format!("PCIe link runs at {}", parts.join(" and ")),
+        format!("link runs at {}", parts.join(" and ")),
     );
     if let Some(gap) = narrow {
         finding = evidence(finding, link, "link_width", gap, |n| n.to_string());
@@ -197,8 +197,8 @@ fn idle_gpus(current: u32, max: u32, gpus: &[(Bdf, &PciLink)]) -> Option<Finding
     let (first, _) = gpus.first()?;
     let (current, max) = (gigatransfers(current), gigatransfers(max));
     let who = match gpus.len() {
-        1 => "PCIe link of this GPU runs".to_owned(),
-        more => format!("PCIe links of {more} GPUs run"),
+        1 => "link of this GPU runs".to_owned(),
+        more => format!("links of {more} GPUs run"),
     };
     let finding = Finding::new(
         Severity::Note,
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(findings[0].severity, Severity::Warning);
         assert_eq!(
             findings[0].message,
-            "PCIe link runs at x8 of x16 (it can do more) and 16 of 32 GT/s (it can do more)"
+            "link runs at x8 of x16 (it can do more) and 16 of 32 GT/s (it can do more)"
         );
         assert_eq!(findings[0].evidence.len(), 6);
     }

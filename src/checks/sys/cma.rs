@@ -56,7 +56,7 @@ fn judge(facts: &Facts, total: u64) -> Option<Finding> {
     let (severity, message) = match free {
         Some(free) if free > total => (
             Severity::Warning,
-            format!("CmaFree {free} kB is more than CmaTotal {total} kB: pinning memory fails with ENOMEM"),
+            format!("{free} kB of CmaFree are more than CmaTotal ({total} kB): pinning memory fails with ENOMEM"),
         ),
         _ if total == 0 && !without_handover => (
             Severity::Note,
