@@ -22,7 +22,7 @@ pub(crate) struct Kernel {
     pub(crate) cmdline: Reading<String>,
     /// /proc/sys/kernel/numa_balancing.
     pub(crate) numa_balancing: Reading<i64>,
-    /// Distinct CPU frequency governors and how many CPUs have each.
+    /// Distinct CPU frequency governors and how many policies (CPUs that change together) have each.
     pub(crate) governors: Reading<BTreeMap<String, u32>>,
     /// Kinds of the IOMMU groups (`identity`, `DMA`, `DMA-FQ`) of RDMA devices and GPUs, by PCI address.
     pub(crate) iommu_groups: BTreeMap<String, Reading<String>>,
@@ -32,10 +32,16 @@ pub(crate) struct Kernel {
     pub(crate) peer_memory: BTreeMap<String, Reading<bool>>,
     /// /proc/driver/nvidia/version.
     pub(crate) nvidia_version: Reading<String>,
-    /// /proc/cpuinfo names an Arm CPU, or the directory of x86 is missing; `None` where neither can be told.
-    pub(crate) is_arm: Option<bool>,
-    /// `CmaTotal` of /proc/meminfo in kB.
+    /// An Arm machine, by /proc/sys/kernel/arch or, on kernels without it, /proc/cpuinfo.
+    pub(crate) is_arm: Reading<bool>,
+    /// A hypervisor is below, as x86's /proc/cpuinfo says; `None` where nothing says so or where nobody needed to know.
+    pub(crate) is_guest: Option<bool>,
+    /// `CmaTotal` of /proc/meminfo in kB; absent where the kernel has no such memory.
     pub(crate) cma_total_kb: Reading<u64>,
+    /// `CmaFree` of /proc/meminfo in kB.
+    pub(crate) cma_free_kb: Reading<u64>,
+    /// `bonding_slave/mii_status` of every bond's slaves, by name.
+    pub(crate) slave_status: BTreeMap<String, Reading<String>>,
     /// PCI functions of makers of RDMA cards without an RDMA device: address to driver (or none).
     pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
 }
@@ -55,8 +61,11 @@ impl Default for Kernel {
             sysctl: BTreeMap::new(),
             peer_memory: BTreeMap::new(),
             nvidia_version: none("proc/driver/nvidia/version"),
-            is_arm: None,
+            is_arm: none("proc/sys/kernel/arch"),
+            is_guest: None,
             cma_total_kb: none("proc/meminfo"),
+            cma_free_kb: none("proc/meminfo"),
+            slave_status: BTreeMap::new(),
             idle_rdma_functions: BTreeMap::new(),
         }
     }

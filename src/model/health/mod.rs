@@ -13,7 +13,7 @@ pub(crate) use counters::{
 pub(crate) use kernel::{Kernel, Sysctl};
 pub(crate) use library::Libraries;
 pub(crate) use limits::{Limit, Limits, SharedMemory};
-pub(crate) use link::{Bridge, PciLink};
+pub(crate) use link::{Bridge, PciLink, Slot};
 pub(crate) use program::{Program, ProgramRun};
 
 use std::collections::BTreeMap;
