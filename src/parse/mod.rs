@@ -3,6 +3,9 @@
 mod address;
 mod gpu;
 mod infiniband;
+mod modules;
+mod nvidia;
+mod ofed;
 mod pci;
 mod route;
 
@@ -12,6 +15,9 @@ pub(crate) use infiniband::{
     parse_gid, parse_gid_type, parse_link_layer, parse_node_type, parse_phys_state,
     parse_port_state, parse_rate,
 };
+pub(crate) use modules::parse_modules;
+pub(crate) use nvidia::{parse_nvidia_driver, parse_smi_query};
+pub(crate) use ofed::parse_ofed_info;
 pub(crate) use pci::{parse_bdf, parse_hex, pci_path};
 pub(crate) use route::{parse_ipv6_route, parse_route};
 

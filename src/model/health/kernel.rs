@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Reading, Unread, Why};
+use super::NvidiaDriver;
+use crate::model::{Bdf, Reading, Unread, Why};
 
 /// Settings of an interface that decide about ARP and reverse-path filtering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,13 +32,21 @@ pub(crate) struct Kernel {
     /// Paths whose existence tells NCCL that peer memory is there, and whether they exist.
     pub(crate) peer_memory: BTreeMap<String, Reading<bool>>,
     /// /proc/driver/nvidia/version.
-    pub(crate) nvidia_version: Reading<String>,
+    pub(crate) nvidia_version: Reading<NvidiaDriver>,
+    /// Drivers the GPUs are bound to (`nvidia`, `vfio-pci`, `nouveau`); none where a GPU has no driver.
+    pub(crate) gpu_drivers: BTreeMap<Bdf, Option<String>>,
+    /// Whether a device file of an NVIDIA GPU is in /dev.
+    pub(crate) nvidia_nodes: Reading<bool>,
     /// /proc/cpuinfo names an Arm CPU, or the directory of x86 is missing; `None` where neither can be told.
     pub(crate) is_arm: Option<bool>,
     /// `CmaTotal` of /proc/meminfo in kB.
     pub(crate) cma_total_kb: Reading<u64>,
-    /// PCI functions of makers of RDMA cards without an RDMA device: address to driver (or none).
+    /// PCI functions that could have an RDMA device and have none: address to driver (or none). Virtual functions, the
+    /// second function of a bond over one card and functions given to virtual machines are left out.
     pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
+    /// Whether every network namespace sees every RDMA device (`rdma system`); devices of other namespaces do not show
+    /// here where it is false.
+    pub(crate) rdma_netns_shared: Reading<bool>,
 }
 
 impl Default for Kernel {
@@ -55,9 +64,12 @@ impl Default for Kernel {
             sysctl: BTreeMap::new(),
             peer_memory: BTreeMap::new(),
             nvidia_version: none("proc/driver/nvidia/version"),
+            gpu_drivers: BTreeMap::new(),
+            nvidia_nodes: none("dev/nvidiactl"),
             is_arm: None,
             cma_total_kb: none("proc/meminfo"),
             idle_rdma_functions: BTreeMap::new(),
+            rdma_netns_shared: none("sys/module/ib_core/parameters/netns_mode"),
         }
     }
 }

@@ -6,13 +6,17 @@ mod library;
 mod limits;
 mod link;
 mod program;
+mod vendor;
 
 pub(crate) use counters::{CounterGroup, PortCounters};
 pub(crate) use kernel::{Kernel, Sysctl};
-pub(crate) use library::Libraries;
+pub(crate) use library::{Libraries, NetPlugin};
 pub(crate) use limits::{Limit, Limits, SharedMemory};
 pub(crate) use link::{Bridge, PciLink};
 pub(crate) use program::{Program, ProgramRun};
+pub(crate) use vendor::{
+    Answer, NoHandle, NvidiaDriver, NvidiaSmi, RdmaStack, SmiFailure, SmiGpu, StackKind, Vendor,
+};
 
 use std::collections::BTreeMap;
 
@@ -23,6 +27,8 @@ use super::{Bdf, PortKey};
 pub(crate) struct Health {
     /// Vendor programs' answers, by name (`ofed_info`, `nvidia-smi-query`).
     pub(crate) programs: BTreeMap<&'static str, ProgramRun>,
+    /// What those answers say.
+    pub(crate) vendor: Vendor,
     /// Counters of each port; with `--interval` read twice.
     pub(crate) counters: BTreeMap<PortKey, PortCounters>,
     /// Speed and width of the PCI links of RDMA devices and GPUs.
