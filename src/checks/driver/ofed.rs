@@ -1,6 +1,6 @@
 //! `driver.ofed`
 
-use super::version::{hold, required};
+use super::version::{hold, remedy, required};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::health::{Answer, StackKind};
 use crate::model::{Unread, Why};
@@ -110,7 +110,8 @@ fn lacks(
                 what,
                 format!("{requirement} is required, and this is {stack}"),
             )
-            .evidence(source, value),
+            .evidence(source, value)
+            .fix(remedy(requirement)),
         );
     }
 }

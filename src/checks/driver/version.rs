@@ -48,10 +48,20 @@ pub(in crate::checks) fn hold(
                     what,
                     format!("{requirement} is required, and this is {version}"),
                 )
-                .evidence(source, version),
+                .evidence(source, version)
+                .fix(remedy(requirement)),
             );
         }
     }
+}
+
+/// What to do about a requirement that is not met.
+pub(in crate::checks) fn remedy(requirement: &Requirement) -> String {
+    let word = if requirement.exactly { "" } else { " or newer" };
+    format!(
+        "bring the node to {} {}{word}, or change --require",
+        requirement.what, requirement.version
+    )
 }
 
 #[cfg(test)]
