@@ -6,6 +6,7 @@ pub(crate) mod devices;
 pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod gids;
+pub(crate) mod gpus;
 mod plan;
 mod select;
 pub(crate) mod topo;
@@ -111,6 +112,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Exec(args) => exec::run(args, cx),
         Command::Devices(args) => devices::run(args, cx),
         Command::Gids(args) => gids::run(args, cx),
+        Command::Gpus(args) => gpus::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
         Command::Completions(args) => completions::run(args, cx),

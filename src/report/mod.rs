@@ -3,6 +3,7 @@
 pub(crate) mod devices;
 pub(crate) mod env;
 pub(crate) mod gids;
+pub(crate) mod gpus;
 mod json;
 mod style;
 mod table;

@@ -62,7 +62,7 @@ fn ofed(facts: &Facts) -> Verdict {
         }
         Answer::Absent(why) => without_program(facts, why, &mut seen),
     }
-    seen.verdict("no RDMA device and no requirement")
+    seen.verdict("no RDMA device, or the host's stack does not show here")
 }
 
 /// No `ofed_info`: the distribution's own stack, which is fine unless something else is required.
@@ -70,13 +70,14 @@ fn without_program(facts: &Facts, why: &str, seen: &mut Collector) {
     let asked = ["ofed", "doca"]
         .iter()
         .any(|what| required(facts, what).next().is_some());
-    let installed_elsewhere = facts.node.container.is_some() || why != "not installed";
-    if asked && installed_elsewhere {
+    let elsewhere = facts.node.container.is_some() || why != "not installed";
+    if asked && elsewhere {
         // The kernel's side is the host's, and its program is not in the image or the copy.
         seen.unread(&Unread::new("usr/bin/ofed_info", Why::Absent));
         return;
     }
-    if !facts.node.hcas().is_empty() {
+    // A copy without the answer, and a container's image, say nothing of the host's stack.
+    if !facts.node.hcas().is_empty() && !elsewhere {
         seen.look();
     }
     for what in ["ofed", "doca"] {
@@ -147,9 +148,11 @@ mod tests {
     const MLNX: &str = "commands/ofed_info.stdout = MLNX_OFED_LINUX-5.8-1.1.2.1:\n";
     const DOCA: &str = "commands/ofed_info.stdout = OFED-internal-25.10-1.7.1:\n";
 
+    const INBOX: &str = "commands/ofed_info.exit = not-found\n";
+
     #[test]
     fn every_stack_passes_without_requirement() {
-        for lines in [MLNX, DOCA, ""] {
+        for lines in [MLNX, DOCA, INBOX] {
             assert_eq!(verdict(lines, &[]), Verdict::Passed(1), "{lines}");
         }
         assert!(matches!(
@@ -173,7 +176,11 @@ mod tests {
             messages(MLNX, &["doca>=25.04"]),
             ["doca>=25.04 is required, and this is MLNX_OFED"]
         );
-        assert_eq!(verdict("", &["kernel>=5.12"]), Verdict::Passed(2));
+        assert_eq!(
+            messages(INBOX, &["ofed>=5.8"]),
+            ["ofed>=5.8 is required, and this is the distribution's own stack"]
+        );
+        assert_eq!(verdict("", &["kernel>=5.12"]), Verdict::Passed(1));
         assert_eq!(
             messages("", &["kernel>=6.1"]),
             ["kernel>=6.1 is required, and this is 5.15.0-105-generic"]

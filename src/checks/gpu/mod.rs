@@ -8,6 +8,8 @@ pub(in crate::checks) mod fixture;
 mod mig;
 mod missing;
 mod persistence;
+#[cfg(test)]
+mod real;
 
 use super::Check;
 

@@ -46,6 +46,9 @@ const BOUNDS: Bounds = Bounds {
     bytes: 4 << 20,
 };
 
+/// Why a program that was looked for was not run.
+const NOT_INSTALLED: &str = "not installed";
+
 /// Where programs are looked for first when running as root, so that nobody's PATH decides what root runs.
 const DIRECTORIES: [&str; 6] = [
     "/usr/bin",
@@ -88,7 +91,7 @@ pub(crate) fn start(root: &Root, env: &Env, programs: &[Program]) -> Programs {
             let is_root = is_root(root);
             match find(program.argv, env, is_root) {
                 Some(path) => launch(&path, program.argv, BOUNDS),
-                None => Asked::Known(ProgramRun::NotFound("not installed")),
+                None => Asked::Known(ProgramRun::NotFound(NOT_INSTALLED)),
             }
         } else {
             Asked::Known(ProgramRun::NotFound(
@@ -215,6 +218,7 @@ fn recorded(root: &Root, name: &str) -> ProgramRun {
             let path = format!("/{}", file("exit"));
             return ProgramRun::TooMuch { limit, path };
         }
+        "not-found" => return ProgramRun::NotFound(NOT_INSTALLED),
         "not-started" => return ProgramRun::CouldNotStart(rest.to_owned()),
         _ => {}
     }
@@ -236,6 +240,7 @@ fn record(root: &Root, name: &str, run: &ProgramRun) {
     let put =
         |kind: &str, text: &str| root.note(&format!("commands/{name}.{kind}"), text.as_bytes());
     match run {
+        ProgramRun::NotFound(why) if *why == NOT_INSTALLED => put("exit", "not-found\n"),
         ProgramRun::NotFound(_) => {}
         ProgramRun::CouldNotStart(why) => put("exit", &format!("not-started {why}\n")),
         ProgramRun::Hung { limit, .. } => put("exit", &format!("hung {}\n", limit.as_secs())),
@@ -303,6 +308,7 @@ mod tests {
             },
             ProgramRun::CouldNotStart("/bin/x: Permission denied".to_owned()),
             ProgramRun::NotFound("not in the offline copy"),
+            ProgramRun::NotFound("not installed"),
         ] {
             let mut root = Root::tree(Tree::default(), "");
             root.start_recording();
