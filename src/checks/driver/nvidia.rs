@@ -87,8 +87,8 @@ fn without_driver(facts: &Facts, gpus: &[&Gpu], seen: &mut Collector) {
         .iter()
         .map(|g| kernel.gpu_drivers.get(&g.pci.address))
         .collect();
-    let is_bound = |d: &Option<&Option<String>>| matches!(d, Some(Some(d)) if d == "nvidia");
-    if gpus.is_empty() || drivers.iter().any(|d| d.is_none() || is_bound(d)) {
+    let is_bound = |d: Option<&Option<String>>| matches!(d, Some(Some(d)) if d == "nvidia");
+    if gpus.is_empty() || drivers.iter().any(|d| d.is_none() || is_bound(*d)) {
         // The driver is there, and a masked /proc or an incomplete copy hides its file.
         if let Err(unread) = &kernel.nvidia_version {
             seen.unread(unread);

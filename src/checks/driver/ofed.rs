@@ -51,7 +51,7 @@ fn ofed(facts: &Facts) -> Verdict {
                 Finding::new(
                     Severity::Warning,
                     "ofed_info",
-                    format!("the RDMA stack cannot say its version: ofed_info {what}"),
+                    format!("the RDMA stack's version is not known: ofed_info {what}"),
                 )
                 .evidence(path, what)
                 .fix(

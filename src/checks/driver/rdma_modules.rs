@@ -40,13 +40,17 @@ fn uverbs(facts: &Facts, seen: &mut Collector) {
         return;
     }
     if hcas.iter().any(|h| h.uverbs.number.is_some()) {
-        hcas.iter().for_each(|_| seen.look());
+        for _ in hcas {
+            seen.look();
+        }
         return;
     }
     let Some(modules) = seen.value(&facts.health.kernel.modules) else {
         return;
     };
-    hcas.iter().for_each(|_| seen.look());
+    for _ in hcas {
+        seen.look();
+    }
     if modules.contains("ib_uverbs") {
         return;
     }
@@ -56,8 +60,8 @@ fn uverbs(facts: &Facts, seen: &mut Collector) {
             Severity::Error,
             "ib_uverbs",
             format!(
-                "ib_uverbs is not loaded: no program can open {}",
-                names.join(", ")
+                "ib_uverbs is not loaded: no program can open the {} RDMA devices",
+                names.len()
             ),
         )
         .evidence("/proc/modules", "no ib_uverbs")

@@ -73,10 +73,7 @@ fn finding(facts: &Facts) -> Finding {
     let release = kernel.release.as_deref().unwrap_or("unknown");
     let no_dma_buf = match (&kernel.nvidia_version, gpu_exports(facts)) {
         (Ok(driver), Some(false)) if !driver.open => {
-            format!(
-                "the driver's modules are the proprietary ones ({})",
-                driver.version
-            )
+            format!("the driver's modules are proprietary ({})", driver.version)
         }
         (Ok(driver), Some(false)) => format!("the driver is {}", driver.version),
         _ if kernel.nvidia_version.is_ok() && gpu_exports(facts) == Some(true) => {
@@ -91,7 +88,7 @@ fn finding(facts: &Facts) -> Finding {
     let mut finding = Finding::new(
         Severity::Warning,
         "nvidia_peermem",
-        format!("no peer memory module is loaded, and DMA-BUF is out: {no_dma_buf}"),
+        format!("no peer memory module, and no DMA-BUF: {no_dma_buf}"),
     );
     if kernel.modules.is_ok() {
         finding = finding.evidence("/proc/modules", "no nvidia_peermem");

@@ -1,5 +1,7 @@
 //! A node for the tests of checks that look at GPUs, drivers and libraries: lines of a capture, read as any other.
 
+use std::fmt::Write as _;
+
 use crate::checks::{Check, Expectations, Facts, Finding, Thresholds, Verdict};
 use crate::nccl::config::Settings;
 use crate::nccl::release::Release;
@@ -76,7 +78,8 @@ pub(in crate::checks) fn gpus(count: u32) -> String {
     for n in 1..=count {
         let address = format!("0000:{n}b:00.0");
         let dir = format!("sys/devices/pci0000:{n}a/{address}");
-        lines += &format!(
+        let _ = write!(
+            lines,
             "link sys/bus/pci/devices/{address} ../../../devices/pci0000:{n}a/{address}\n\
              {dir}/vendor = 0x10de\n{dir}/device = 0x2330\n{dir}/class = 0x030200\n{dir}/numa_node = 0\n\
              link {dir}/driver ../../../bus/pci/drivers/nvidia\n\

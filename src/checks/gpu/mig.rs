@@ -1,6 +1,6 @@
 //! `gpu.mig`
 
-use super::answer::{listed, rows};
+use super::answer::rows;
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 
 declare_check! {
@@ -42,7 +42,7 @@ fn mig(facts: &Facts) -> Verdict {
         seen.find(
             Finding::new(
                 Severity::Warning,
-                listed(&divided),
+                divided.join(", "),
                 format!("{what} in MIG mode: instances reach each other only through host memory"),
             )
             .evidence(path, "mig.mode.current: Enabled")

@@ -35,7 +35,9 @@ fn missing(facts: &Facts) -> Verdict {
     }
     // The driver keeps its entry of a GPU that is lost, so its files alone are no answer where `nvidia-smi` has failed.
     if let Err(Verdict::Unknown(unread)) = rows(facts) {
-        unread.iter().for_each(|u| seen.unread(u));
+        for unread in &unread {
+            seen.unread(unread);
+        }
     }
     seen.verdict("no NVIDIA GPU that its driver lists")
 }

@@ -1,6 +1,8 @@
 //! The checks of the family `gpu`.
 
 pub(in crate::checks) mod answer;
+#[cfg(test)]
+mod case_tests;
 mod count;
 mod ecc;
 #[cfg(test)]
@@ -8,8 +10,6 @@ pub(in crate::checks) mod fixture;
 mod mig;
 mod missing;
 mod persistence;
-#[cfg(test)]
-mod real;
 
 use super::Check;
 

@@ -1,6 +1,6 @@
 //! `gpu.persistence`
 
-use super::answer::{listed, rows};
+use super::answer::rows;
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 
 declare_check! {
@@ -37,7 +37,7 @@ fn persistence(facts: &Facts) -> Verdict {
             off.len(),
             smi.gpus.len()
         );
-        let finding = Finding::new(Severity::Note, listed(&off), message)
+        let finding = Finding::new(Severity::Note, off.join(", "), message)
             .evidence(path, "persistence_mode: Disabled");
         seen.find(if facts.node.container.is_some() {
             finding.fix("run nvidia-persistenced on the host; a container cannot")

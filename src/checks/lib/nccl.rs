@@ -19,8 +19,8 @@ declare_check! {
 fn nccl(facts: &Facts) -> Verdict {
     let found = &facts.health.libraries.nccl;
     let mut seen = Collector::default();
-    found.iter().for_each(|_| seen.look());
     for (path, release) in found {
+        seen.look();
         hold(facts, "nccl", &release.to_string(), path, &mut seen);
     }
     if found.is_empty() && required(facts, "nccl").next().is_some() {

@@ -74,10 +74,10 @@ fn provider(facts: &Facts) -> Verdict {
         seen.find(
             Finding::new(
                 severity,
-                listed(&devices),
+                devices.join(", "),
                 format!(
-                    "no lib{name}-rdmav*.so: libibverbs leaves {} out without a word",
-                    listed(&devices)
+                    "no lib{name}-rdmav*.so: libibverbs leaves {} devices out without a word",
+                    devices.len()
                 ),
             )
             .evidence(format!("{dir}/libibverbs"), have)

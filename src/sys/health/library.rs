@@ -134,8 +134,8 @@ impl<'a> Loader<'a> {
     /// The plugin NCCL loads unasked, and those a setting names.
     fn net_plugins(&self, setting: Option<&str>) -> Vec<NetPlugin> {
         let mut names = vec!["libnccl-net.so".to_owned()];
-        let named = setting.unwrap_or_default().split(',');
-        for name in named.filter(|n| !n.is_empty() && *n != "none" && !n.contains('/')) {
+        let words = setting.unwrap_or_default().split(',');
+        for name in words.filter(|n| !n.is_empty() && *n != "none" && !n.contains('/')) {
             names.push(name.to_owned());
             names.push(format!("libnccl-net-{name}.so"));
         }
@@ -155,8 +155,8 @@ impl<'a> Loader<'a> {
 
 /// `mlx5` of `libmlx5-rdmav34.so`.
 fn provider_of(name: &str) -> Option<&str> {
-    let (name, version) = name.strip_prefix("lib")?.split_once("-rdmav")?;
-    version.ends_with(".so").then_some(name)
+    let stem = name.strip_prefix("lib")?.strip_suffix(".so")?;
+    stem.split_once("-rdmav").map(|(provider, _)| provider)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(super) fn fill(root: &Root, node: &Node, kernel: &mut Kernel) {
     kernel.modules = root.text("proc/modules").map(|text| parse_modules(&text));
     kernel.nvidia_version = root.parsed("proc/driver/nvidia/version", parse_nvidia_driver);
     for gpu in node.gpus() {
-        if let Some(driver) = driver(root, &gpu.pci.dir) {
+        if let Ok(driver) = driver(root, &gpu.pci.dir) {
             kernel.gpu_drivers.insert(gpu.pci.address, driver);
         }
     }
@@ -31,12 +31,12 @@ pub(super) fn fill(root: &Root, node: &Node, kernel: &mut Kernel) {
         });
 }
 
-/// The driver a PCI function is bound to: none without a link, and nothing where that could not be read.
-fn driver(root: &Root, dir: &str) -> Option<Option<String>> {
+/// The driver a PCI function is bound to; none without a link.
+fn driver(root: &Root, dir: &str) -> Reading<Option<String>> {
     match root.link(&format!("{dir}/driver")) {
-        Ok(target) => Some(target.rsplit('/').next().map(str::to_owned)),
-        Err(unread) if unread.is_absent() => Some(None),
-        Err(_) => None,
+        Ok(target) => Ok(target.rsplit('/').next().map(str::to_owned)),
+        Err(unread) if unread.is_absent() => Ok(None),
+        Err(unread) => Err(unread),
     }
 }
 
@@ -109,7 +109,7 @@ fn read_idle_functions(root: &Root, node: &Node, kernel: &mut Kernel) {
         else {
             continue;
         };
-        let Some(driver) = driver(root, &function.dir) else {
+        let Ok(driver) = driver(root, &function.dir) else {
             continue;
         };
         let capable = match &driver {

@@ -49,23 +49,22 @@ fn ofed(run: Option<&ProgramRun>) -> Answer<RdmaStack> {
             stderr,
             path,
             ..
-        }) => match parse_ofed_info(stdout) {
-            Ok(value) => Answer::Given {
-                value,
-                path: path.clone(),
-            },
-            Err(_) => {
-                let line = [stdout, stderr]
-                    .iter()
-                    .find_map(|t| t.lines().find(|l| !l.trim().is_empty()))
-                    .unwrap_or("nothing");
-                Answer::Broken {
-                    what: format!("printed {:?}", line.chars().take(60).collect::<String>()),
-                    path: path.clone(),
-                    hung: false,
-                }
+        }) => {
+            let path = path.clone();
+            if let Ok(value) = parse_ofed_info(stdout) {
+                return Answer::Given { value, path };
             }
-        },
+            let line = [stdout, stderr]
+                .iter()
+                .find_map(|t| t.lines().find(|l| !l.trim().is_empty()))
+                .unwrap_or("nothing");
+            let line: String = line.chars().take(40).collect();
+            Answer::Broken {
+                what: format!("printed {line:?}"),
+                path,
+                hung: false,
+            }
+        }
         run => without_answer(run),
     }
 }
