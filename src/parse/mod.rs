@@ -5,6 +5,9 @@ mod cpu;
 mod gpu;
 mod infiniband;
 mod limits;
+mod modules;
+mod nvidia;
+mod ofed;
 mod pci;
 mod pci_link;
 mod route;
@@ -20,6 +23,9 @@ pub(crate) use limits::{
     MountSize, parse_capabilities, parse_df, parse_euid, parse_limit, parse_meminfo,
     parse_mount_size, parse_uid_map,
 };
+pub(crate) use modules::parse_modules;
+pub(crate) use nvidia::{parse_nvidia_driver, parse_smi_query};
+pub(crate) use ofed::parse_ofed_info;
 pub(crate) use pci::{parse_bdf, parse_hex, pci_path};
 pub(crate) use pci_link::{Acs, parse_link_speed, parse_link_width, parse_pci_config};
 pub(crate) use route::{parse_ipv6_route, parse_route};
