@@ -62,7 +62,8 @@ pub fn bare(program: &str) -> Command {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", "/nonexistent")
+        // fish writes its files there.
+        .env("HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/home"))
         .env("LANG", "C")
         .current_dir(package())
         .stdin(Stdio::null());
