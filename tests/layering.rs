@@ -86,13 +86,21 @@ fn code() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Files that only tests are made of may use everything.
+/// Modules that are declared for tests only may use everything.
 fn is_test(name: &str) -> bool {
-    let stem = name.rsplit('/').next().unwrap().trim_end_matches(".rs");
-    stem.ends_with("tests")
-        || stem.ends_with("_records")
-        || stem == "fixture"
-        || name.contains("/tests/")
+    let (dir, file) = name.rsplit_once('/').unwrap();
+    let stem = file.trim_end_matches(".rs");
+    let parents = [
+        format!("{dir}/mod.rs"),
+        format!("{dir}/lib.rs"),
+        format!("{dir}.rs"),
+    ];
+    let declared = format!("#[cfg(test)]\nmod {stem};");
+    name.contains("/tests/")
+        || parents
+            .iter()
+            .map(|p| package().join(p))
+            .any(|p| p.is_file() && read(&p).contains(&declared))
 }
 
 /// The paths that follow `crate::` in a text, one for each item of a group.
