@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, topo};
+use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, gpus, topo};
 use crate::report::ColorChoice;
 
 /// Preflight checks and correct NCCL settings for GPU nodes with RDMA NICs.
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Devices(devices::DevicesArgs),
     /// List GID tables: index, GID, IPv4 address, RoCE version, netdev, usable or why not
     Gids(gids::GidsArgs),
+    /// List GPUs and their driver, from nvidia-smi or from PCI
+    Gpus(gpus::GpusArgs),
     /// Show how far each GPU is from each RDMA port
     Topo(topo::TopoArgs),
     /// Write this node as one text file that --root replays anywhere

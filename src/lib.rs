@@ -28,6 +28,8 @@ mod model;
 mod nccl;
 mod parse;
 mod plan;
+#[cfg(test)]
+mod proofs;
 mod redact;
 mod report;
 mod roles;

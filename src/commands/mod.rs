@@ -8,6 +8,7 @@ pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gids;
+pub(crate) mod gpus;
 mod plan;
 mod select;
 pub(crate) mod topo;
@@ -114,6 +115,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Exec(args) => exec::run(args, cx),
         Command::Devices(args) => devices::run(args, cx),
         Command::Gids(args) => gids::run(args, cx),
+        Command::Gpus(args) => gpus::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
         Command::Explain(args) => explain::run(args, cx),

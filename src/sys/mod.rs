@@ -19,7 +19,9 @@ mod root;
 mod tree;
 
 pub(crate) use env::Env;
-pub(crate) use health::{HealthScope, read_health, start_programs};
+pub(crate) use health::{
+    HealthScope, read_gpu_health, read_health, start_nvidia_smi, start_programs,
+};
 pub(crate) use library::find_nccl;
 pub(crate) use node::{Scope, read_node};
 pub(crate) use process::{

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Reading, Unread, Why};
+use super::NvidiaDriver;
+use crate::model::{Bdf, Reading, Unread, Why};
 
 /// Settings of an interface that decide about ARP and reverse-path filtering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,11 @@ pub(crate) struct Kernel {
     /// Paths whose existence tells NCCL that peer memory is there, and whether they exist.
     pub(crate) peer_memory: BTreeMap<String, Reading<bool>>,
     /// /proc/driver/nvidia/version.
-    pub(crate) nvidia_version: Reading<String>,
+    pub(crate) nvidia_version: Reading<NvidiaDriver>,
+    /// Drivers the GPUs are bound to (`nvidia`, `vfio-pci`, `nouveau`); none where a GPU has no driver.
+    pub(crate) gpu_drivers: BTreeMap<Bdf, Option<String>>,
+    /// Whether a device file of an NVIDIA GPU is in /dev.
+    pub(crate) nvidia_nodes: Reading<bool>,
     /// An Arm machine, by /proc/sys/kernel/arch or, on kernels without it, /proc/cpuinfo.
     pub(crate) is_arm: Reading<bool>,
     /// A hypervisor is below, as x86's /proc/cpuinfo says; `None` where nothing says so or where nobody needed to know.
@@ -42,8 +47,12 @@ pub(crate) struct Kernel {
     pub(crate) cma_free_kb: Reading<u64>,
     /// `bonding_slave/mii_status` of every bond's slaves, by name.
     pub(crate) slave_status: BTreeMap<String, Reading<String>>,
-    /// PCI functions of makers of RDMA cards without an RDMA device: address to driver (or none).
+    /// PCI functions that could have an RDMA device and have none: address to driver (or none). Virtual functions, the
+    /// second function of a bond over one card and functions given to virtual machines are left out.
     pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
+    /// Whether every network namespace sees every RDMA device (`rdma system`); devices of other namespaces do not show
+    /// here where it is false.
+    pub(crate) rdma_netns_shared: Reading<bool>,
 }
 
 impl Default for Kernel {
@@ -63,10 +72,13 @@ impl Default for Kernel {
             nvidia_version: none("proc/driver/nvidia/version"),
             is_arm: none("proc/sys/kernel/arch"),
             is_guest: None,
+            gpu_drivers: BTreeMap::new(),
+            nvidia_nodes: none("dev/nvidiactl"),
             cma_total_kb: none("proc/meminfo"),
             cma_free_kb: none("proc/meminfo"),
             slave_status: BTreeMap::new(),
             idle_rdma_functions: BTreeMap::new(),
+            rdma_netns_shared: none("sys/module/ib_core/parameters/netns_mode"),
         }
     }
 }

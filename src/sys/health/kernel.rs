@@ -21,7 +21,7 @@ pub(super) fn read(root: &Root, node: &Node) -> Kernel {
         Some(processor) => processor.clone().map(|p| p.is_arm),
         None => Err(unread),
     });
-    Kernel {
+    let mut kernel = Kernel {
         cmdline: root.text("proc/cmdline"),
         numa_balancing: root.parsed("proc/sys/kernel/numa_balancing", str::parse),
         governors: read_governors(root),
@@ -33,7 +33,9 @@ pub(super) fn read(root: &Root, node: &Node) -> Kernel {
         slave_status: read_slave_status(root, node),
         iommu_groups,
         ..Kernel::default()
-    }
+    };
+    super::modules::fill(root, node, &mut kernel);
+    kernel
 }
 
 fn is_identity(kind: &Reading<String>) -> bool {
