@@ -33,10 +33,15 @@ pub(crate) fn parse_cpuinfo(text: &str) -> Result<Processor, ParseError> {
 
 /// Parses /proc/sys/kernel/arch, which is what `uname -m` prints.
 pub(crate) fn parse_arch(text: &str) -> Result<bool, ParseError> {
-    if text.is_empty() {
-        return Err(ParseError::new("a machine's name", text));
+    const OTHERS: [&str; 7] = ["x86_", "i386", "i686", "ppc", "s390", "riscv", "loongarch"];
+    if text.starts_with("aarch64") || text.starts_with("arm") {
+        return Ok(true);
     }
-    Ok(text.starts_with("aarch64") || text.starts_with("arm"))
+    OTHERS
+        .iter()
+        .any(|name| text.starts_with(name))
+        .then_some(false)
+        .ok_or_else(|| ParseError::new("a machine's name", text))
 }
 
 #[cfg(test)]
@@ -56,7 +61,18 @@ mod tests {
         let power = parse_cpuinfo("processor\t: 0\ncpu\t\t: POWER9\n").unwrap();
         assert!(!power.is_arm && power.is_guest.is_none());
         assert!(parse_cpuinfo("").is_err());
-        assert!(parse_arch("aarch64").unwrap() && !parse_arch("x86_64").unwrap());
+        assert!(parse_arch("aarch64").unwrap() && parse_arch("armv7l").unwrap());
+        for other in [
+            "x86_64",
+            "i686",
+            "ppc64le",
+            "s390x",
+            "riscv64",
+            "loongarch64",
+        ] {
+            assert!(!parse_arch(other).unwrap(), "{other}");
+        }
+        assert!(parse_arch("").is_err() && parse_arch("garbage").is_err());
     }
 
     proptest::proptest! {

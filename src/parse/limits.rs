@@ -21,14 +21,14 @@ pub(crate) fn parse_limit(text: &str, name: &'static str) -> Result<(Limit, Limi
     Ok((next()?, next()?))
 }
 
-/// A bit mask of /proc/PID/status, such as `CapEff:	000001ffffffffff`.
+/// A bit mask of /proc/PID/status, such as `CapEff: 000001ffffffffff`.
 pub(crate) fn parse_capabilities(text: &str, name: &str) -> Result<u64, ParseError> {
     field(text, name)
         .and_then(|value| u64::from_str_radix(value, 16).ok())
         .ok_or_else(|| ParseError::new("a mask of capabilities", text))
 }
 
-/// The effective user id of /proc/PID/status: `Uid:	REAL	EFFECTIVE	SAVED	FILESYSTEM`.
+/// The effective user id of /proc/PID/status: `Uid: REAL EFFECTIVE SAVED FILESYSTEM`.
 pub(crate) fn parse_euid(text: &str) -> Result<u32, ParseError> {
     field(text, "Uid")
         .and_then(|value| value.split_whitespace().nth(1)?.parse().ok())

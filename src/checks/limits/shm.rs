@@ -15,6 +15,11 @@ declare_check! {
 
 fn shm(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
+    if let Err(unread) = &facts.node.gpus
+        && !unread.is_absent()
+    {
+        seen.unread(unread);
+    }
     let gpus = u64::try_from(facts.node.gpus().len()).unwrap_or(u64::MAX);
     if gpus == 0 && !has_rdma(facts) {
         return seen.verdict("neither a GPU nor an RDMA device here");

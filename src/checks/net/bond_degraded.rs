@@ -1,7 +1,9 @@
 //! `net.bond-degraded`
 
+use std::collections::BTreeSet;
+
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
-use crate::model::{Netdev, Unread};
+use crate::model::{Netdev, Reading, Unread, Why};
 
 declare_check! {
     BOND_DEGRADED = "net" / "bond-degraded",
@@ -24,13 +26,22 @@ fn bond_degraded(facts: &Facts) -> Verdict {
         seen.unread(unread);
     }
     for (netdev, bond) in bonds {
+        // A list that could not be read does not hide slaves that name their master.
+        let slaves: BTreeSet<&String> = facts
+            .node
+            .netdevs()
+            .iter()
+            .filter(|n| n.master.as_ref() == Some(&netdev.name))
+            .map(|n| &n.name)
+            .chain(&bond.slaves)
+            .collect();
         let mut down = Vec::new();
-        for slave in &bond.slaves {
+        for slave in &slaves {
             seen.look();
             match link_of(facts, slave) {
                 Ok(Link::Up) => {}
                 Ok(Link::Down(path, value)) => down.push((slave, path, value)),
-                Err(unread) => seen.unread(unread),
+                Err(unread) => seen.unread(&unread),
             }
         }
         let Some((first, ..)) = down.first() else {
@@ -43,7 +54,7 @@ fn bond_degraded(facts: &Facts) -> Verdict {
             format!(
                 "{} of {} slaves {} down: {}",
                 down.len(),
-                bond.slaves.len(),
+                slaves.len(),
                 if down.len() == 1 { "is" } else { "are" },
                 names.join(", ")
             ),
@@ -65,33 +76,35 @@ enum Link {
     Down(String, String),
 }
 
-/// What the bond thinks of a slave, and where it does not say, what the slave itself does.
-fn link_of<'a>(facts: &'a Facts, slave: &str) -> Result<Link, &'a Unread> {
+/// What the bond thinks of a slave, and what the slave itself does: without a link monitor the bond calls every slave up.
+fn link_of(facts: &Facts, slave: &str) -> Reading<Link> {
+    const UP: [&str; 4] = ["up", "unknown", "dormant", "testing"];
+    const DOWN: [&str; 3] = ["down", "lowerlayerdown", "notpresent"];
     let netdev = facts.node.netdev(slave);
-    let dir = netdev.map_or_else(
-        || format!("sys/class/net/{slave}"),
-        |netdev| netdev.dir.clone(),
-    );
+    let dir = netdev.map_or_else(|| format!("sys/class/net/{slave}"), |n| n.dir.clone());
     let status = facts.health.kernel.slave_status.get(slave);
+    let state = netdev.map(|n| &n.operstate);
+    let mut said = false;
     let mut unread = None;
-    match status {
-        Some(Ok(status)) if status == "down" => {
-            return Ok(Link::Down(
-                format!("{dir}/bonding_slave/mii_status"),
-                status.clone(),
-            ));
+    for (file, reading) in [("bonding_slave/mii_status", status), ("operstate", state)] {
+        let path = format!("{dir}/{file}");
+        match reading {
+            // "going down" and "going back" wait for the bond's delays.
+            Some(Ok(word)) if DOWN.contains(&word.as_str()) => {
+                return Ok(Link::Down(path, word.clone()));
+            }
+            Some(Ok(word)) if UP.contains(&word.as_str()) || word.starts_with("going ") => {
+                said = true;
+            }
+            Some(Ok(word)) => unread = Some(Unread::malformed(path, word)),
+            Some(Err(why)) if !why.is_absent() => unread = Some(why.clone()),
+            Some(Err(_)) | None => {}
         }
-        Some(Err(why)) if !why.is_absent() => unread = Some(why),
-        _ => {}
     }
-    // Without a link monitor the bond calls every slave up.
-    match netdev.map(|n| &n.operstate) {
-        Some(Ok(state)) if matches!(state.as_str(), "down" | "lowerlayerdown" | "notpresent") => {
-            Ok(Link::Down(format!("{dir}/operstate"), state.clone()))
-        }
-        Some(Err(why)) if !why.is_absent() => Err(why),
-        Some(Err(_)) | None => unread.map_or(Ok(Link::Up), Err),
-        Some(Ok(_)) => Ok(Link::Up),
+    match unread {
+        Some(unread) => Err(unread),
+        None if said => Ok(Link::Up),
+        None => Err(Unread::new(format!("{dir}/operstate"), Why::Absent)),
     }
 }
 

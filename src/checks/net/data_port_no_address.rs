@@ -1,5 +1,6 @@
 //! `net.data-port-no-address`
 
+use super::keep_undecided;
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{Hca, Netdev, Port, Transport};
 use crate::roles::{Assigned, Fabric};
@@ -20,6 +21,7 @@ fn data_port_no_address(facts: &Facts) -> Verdict {
         seen.unread(unread);
         return seen.verdict("");
     }
+    keep_undecided(&mut seen, facts);
     for port in &facts.decision.ports {
         let Some((hca, read)) = facts.node.port(&port.key) else {
             continue;

@@ -9,9 +9,9 @@ mod mtu_small;
 mod no_socket_interface;
 mod rails_share_subnet;
 
-use super::{Check, Facts};
+use super::{Check, Collector, Facts};
 use crate::model::{Netdev, NetdevKind};
-use crate::roles::{Assigned, Fabric};
+use crate::roles::{Assigned, Fabric, Role};
 
 /// The family's checks, in the order in which they are reported.
 pub(crate) const ALL: &[&Check] = &[
@@ -22,6 +22,33 @@ pub(crate) const ALL: &[&Check] = &[
     &mtu_differs::MTU_DIFFERS,
     &rails_share_subnet::RAILS_SHARE_SUBNET,
 ];
+
+/// Keeps what might have made more ports data ports if it could have been read.
+pub(in crate::checks) fn keep_undecided(seen: &mut Collector, facts: &Facts) {
+    match &facts.node.hcas {
+        Err(unread) if !unread.is_absent() => seen.unread(unread),
+        _ => {}
+    }
+    for hca in facts.node.hcas() {
+        if let Err(unread) = &hca.ports {
+            seen.unread(unread);
+        }
+    }
+    for assigned in facts.decision.ports.iter().filter(|p| p.role != Role::Data) {
+        let Some((_, port)) = facts.node.port(&assigned.key) else {
+            continue;
+        };
+        let files = [
+            port.state.as_ref().err(),
+            port.link_layer.as_ref().err(),
+            port.gids.as_ref().err(),
+        ];
+        let rows = port.gids.iter().flat_map(|t| &t.unread).map(|(_, u)| u);
+        for unread in files.into_iter().flatten().chain(rows) {
+            seen.unread(unread);
+        }
+    }
+}
 
 /// The data ports that speak RoCE.
 fn roce_data<'a>(facts: &Facts<'a>) -> impl Iterator<Item = &'a Assigned> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{child_netdev, own_netdev, roce_data};
+use super::{child_netdev, keep_undecided, own_netdev, roce_data};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::Netdev;
 
@@ -18,6 +18,7 @@ declare_check! {
 
 fn mtu_differs(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
+    keep_undecided(&mut seen, facts);
     let mut by_mtu: BTreeMap<u32, Vec<&Netdev>> = BTreeMap::new();
     for port in roce_data(facts) {
         let Some(netdev) = own_netdev(facts, port).or_else(|| child_netdev(facts, port)) else {

@@ -1,6 +1,6 @@
 //! `net.mtu-small`
 
-use super::{child_netdev, own_netdev, roce_data};
+use super::{child_netdev, keep_undecided, own_netdev, roce_data};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::Netdev;
 use crate::roles::Assigned;
@@ -20,6 +20,7 @@ const LARGEST: u32 = 4096;
 
 fn mtu_small(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
+    keep_undecided(&mut seen, facts);
     for port in roce_data(facts) {
         let own = own_netdev(facts, port);
         if let Some(own) = own {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use super::roce_data;
+use super::{keep_undecided, roce_data};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::{PortKey, Reading, Unread, Why};
 
@@ -27,6 +27,7 @@ struct Rail<'a> {
 
 fn rails_share_subnet(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
+    keep_undecided(&mut seen, facts);
     if let Err(unread) = &facts.node.interfaces {
         seen.unread(unread);
     }
@@ -122,8 +123,11 @@ fn judge(seen: &mut Collector, facts: &Facts, rails: &[Rail], subnet: &str) -> F
         )
 }
 
+/// Whether a value keeps interfaces apart.
+type IsFine = fn(i64) -> bool;
+
 /// The settings that matter, and which values keep interfaces of one subnet apart.
-const SETTINGS: [(&str, fn(i64) -> bool); 3] = [
+const SETTINGS: [(&str, IsFine); 3] = [
     ("arp_ignore", |value| value >= 1),
     ("arp_announce", |value| value == 2),
     ("rp_filter", |value| value != 1),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::data_nics;
+use super::{data_nics, gpus};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::health::Bridge;
 use crate::model::{Bdf, PciFunction};
@@ -29,8 +29,9 @@ fn acs(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
     let mut below_switch: BTreeMap<Bdf, &Bridge> = BTreeMap::new();
     let mut root_ports: BTreeMap<Bdf, &Bridge> = BTreeMap::new();
-    for nic in data_nics(facts) {
-        for gpu in facts.node.gpus() {
+    let gpus = gpus(&mut seen, facts);
+    for nic in data_nics(&mut seen, facts) {
+        for gpu in gpus {
             let common = common_bridges(nic, &gpu.pci);
             let between =
                 bridges_between(facts, nic, common).chain(bridges_between(facts, &gpu.pci, common));

@@ -1,9 +1,9 @@
 //! `pci.iommu`
 
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
-use crate::model::{PciFunction, Reading, Why};
+use crate::model::{PciFunction, Reading, Unread, Why};
 
-use super::data_nics;
+use super::{data_nics, gpus};
 
 declare_check! {
     IOMMU = "pci" / "iommu",
@@ -14,6 +14,9 @@ declare_check! {
     reads: ["sys/kernel/iommu_groups/*/type", "sys/bus/pci/devices/*/iommu_group", "proc/cmdline"],
     run: iommu,
 }
+
+/// Kinds of groups that do not translate for the kernel's drivers: VFIO's own and blocked ones are not in use by them.
+const PASSING: [&str; 4] = ["identity", "unmanaged", "blocked", "auto"];
 
 /// Functions of one kind.
 #[derive(Default)]
@@ -49,8 +52,8 @@ impl<'a> Group<'a> {
 fn iommu(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
     let (mut translated, mut unsaid) = (Group::default(), Group::default());
-    let nics = data_nics(facts).into_iter().map(|f| (f, false));
-    let gpus = facts.node.gpus().iter().map(|g| (&g.pci, true));
+    let nics = data_nics(&mut seen, facts).into_iter().map(|f| (f, false));
+    let gpus = gpus(&mut seen, facts).iter().map(|g| (&g.pci, true));
     for (function, is_gpu) in gpus.chain(nics) {
         let groups = &facts.health.kernel.iommu_groups;
         let Some(kind) = groups.get(&function.address.to_string()) else {
@@ -61,7 +64,11 @@ fn iommu(facts: &Facts) -> Verdict {
             Ok(kind) if kind.starts_with("DMA") => {
                 translated.add(function, is_gpu, kind.clone());
             }
-            Ok(_) => {}
+            Ok(kind) if PASSING.contains(&kind.as_str()) => {}
+            Ok(kind) => seen.unread(&Unread::malformed(
+                format!("{}/iommu_group/type", function.dir),
+                kind,
+            )),
             // Kernels before the file had the kind: the command line has to do.
             Err(unread) if unread.why == Why::NotCaptured => {
                 unsaid.add(function, is_gpu, "(kind not said)".into());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::data_nics;
+use super::{data_nics, gpus};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
 use crate::model::health::PciLink;
 use crate::model::{Bdf, Reading};
@@ -22,8 +22,10 @@ fn link_degraded(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
     // GPUs that merely save power, by the speeds that show it.
     let mut idle: BTreeMap<(u32, u32), Vec<(Bdf, &PciLink)>> = BTreeMap::new();
-    let nics = data_nics(facts).into_iter().map(|f| (f.address, false));
-    let gpus = facts.node.gpus().iter().map(|g| (g.pci.address, true));
+    let nics = data_nics(&mut seen, facts)
+        .into_iter()
+        .map(|f| (f.address, false));
+    let gpus = gpus(&mut seen, facts).iter().map(|g| (g.pci.address, true));
     for (address, is_gpu) in nics.chain(gpus) {
         let Some(link) = facts.health.links.get(&address) else {
             continue;

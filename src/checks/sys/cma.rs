@@ -15,6 +15,11 @@ declare_check! {
 fn cma(facts: &Facts) -> Verdict {
     let mut seen = Collector::default();
     let kernel = &facts.health.kernel;
+    if let Err(unread) = &facts.node.hcas
+        && !unread.is_absent()
+    {
+        seen.unread(unread);
+    }
     if facts.node.hcas().is_empty() {
         return seen.verdict("no RDMA device to register memory with");
     }

@@ -33,6 +33,11 @@ fn numa_balancing(facts: &Facts) -> Verdict {
     if value == 0 {
         return seen.verdict("");
     }
+    if let Err(unread) = &facts.node.gpus
+        && !unread.is_absent()
+    {
+        seen.unread(unread);
+    }
     let functions = facts
         .node
         .gpus()

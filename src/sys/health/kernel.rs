@@ -128,15 +128,28 @@ fn read_sysctl(root: &Root, node: &Node) -> BTreeMap<String, Sysctl> {
 /// An amount of /proc/meminfo in kB; `Absent` where the kernel has no such line.
 fn read_memory(meminfo: &Reading<String>, name: &str) -> Reading<u64> {
     let text = meminfo.as_ref().map_err(Clone::clone)?;
+    // Every kernel has this line, so a text without it is something else.
+    if !matches!(parse_meminfo(text, "MemTotal"), Ok(Some(_))) {
+        return Err(Unread::malformed(MEMINFO, text));
+    }
     parse_meminfo(text, name)
         .map_err(|e| Unread::malformed(MEMINFO, &e.text))?
         .ok_or_else(|| Unread::new(MEMINFO, Why::Absent))
 }
 
+/// Reads what bonds think of their slaves; a bridge's port has no such file.
 fn read_slave_status(root: &Root, node: &Node) -> BTreeMap<String, Reading<String>> {
     node.netdevs()
         .iter()
         .flat_map(|n| n.bond.iter().flat_map(|b| &b.slaves))
+        .chain(
+            node.netdevs()
+                .iter()
+                .filter(|n| n.master.is_some())
+                .map(|n| &n.name),
+        )
+        .collect::<BTreeSet<_>>()
+        .into_iter()
         .map(|slave| {
             let dir = node
                 .netdev(slave)

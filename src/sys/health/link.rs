@@ -104,3 +104,106 @@ fn bridges_above(function: &PciFunction) -> Vec<(Bdf, String)> {
     found.reverse();
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{read_bridges, read_links};
+    use crate::model::Why;
+    use crate::sys::{Root, Scope, Tree, read_node};
+
+    fn root(lines: &str) -> Root {
+        Root::tree(
+            Tree::parse(&format!("rdmactl capture 1\n{lines}")).unwrap(),
+            "x",
+        )
+    }
+
+    const NODE: &str = "\
+        link sys/class/infiniband/mlx5_0 ../../devices/pci10000:00/10000:00:01.0/10000:01:00.0/infiniband/mlx5_0\n\
+        dir sys/devices/pci10000:00/10000:00:01.0/10000:01:00.0/infiniband/mlx5_0/ports\n\
+        link sys/bus/pci/devices/10000:02:00.0 ../../../devices/pci10000:00/10000:00:02.0/10000:02:00.0\n\
+        sys/devices/pci10000:00/10000:00:02.0/10000:02:00.0/class = 0x030200\n\
+        sys/devices/pci10000:00/10000:00:02.0/10000:02:00.0/vendor = 0x10de\n\
+        sys/devices/pci10000:00/10000:00:01.0/10000:01:00.0/current_link_speed = Unknown\n\
+        sys/devices/pci10000:00/10000:00:01.0/10000:01:00.0/current_link_width = 8\n\
+        sys/devices/pci10000:00/10000:00:01.0/max_link_width = 16\n\
+        hex sys/devices/pci10000:00/10000:00:01.0/config ";
+
+    #[test]
+    fn links_and_bridges_of_a_domain_of_five_digits() {
+        let root = root(&format!("{NODE}{}\n", "00".repeat(64)));
+        let node = read_node(&root, Scope::FULL);
+        let links = read_links(&root, &node);
+        assert_eq!(links.len(), 2);
+        let nic = links
+            .values()
+            .find(|l| l.dir.ends_with(":01:00.0"))
+            .unwrap();
+        assert_eq!(nic.current_mts, Ok(None));
+        assert_eq!(nic.current_width, Ok(Some(8)));
+        assert_eq!(nic.slot.as_ref().unwrap().max_width, Ok(Some(16)));
+        let bridges = read_bridges(&root, &node);
+        assert_eq!(bridges.len(), 2);
+    }
+
+    #[test]
+    fn a_space_that_was_cut_short_is_refused() {
+        // The header says that there is a list of capabilities, at 0x40.
+        let digits = format!(
+            "{}10{}40{}",
+            "00".repeat(6),
+            "00".repeat(45),
+            "00".repeat(11)
+        );
+        let root = root(&format!("{NODE}{digits}\n"));
+        let bridges = read_bridges(&root, &read_node(&root, Scope::FULL));
+        let cut = bridges
+            .values()
+            .find(|b| b.dir.ends_with(":00:01.0"))
+            .unwrap();
+        assert_eq!(cut.acs_control.as_ref().unwrap_err().why, Why::Denied);
+    }
+
+    /// Trees of real hosts, where they are: odd domains, old kernels, no panic.
+    #[test]
+    fn trees_of_real_hosts_are_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures/hwloc");
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            println!("skipped: {} is not here", folder.display());
+            return;
+        };
+        for entry in entries.map(Result::unwrap) {
+            let path = entry.path();
+            if path.extension().is_none_or(|e| e != "bz2") {
+                continue;
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let unpacked = Command::new("tar")
+                .args(["xjf".as_ref(), path.as_os_str(), "-C".as_ref()])
+                .arg(dir.path())
+                .status();
+            if !unpacked.is_ok_and(|s| s.success()) {
+                println!("skipped: {} cannot be unpacked here", path.display());
+                continue;
+            }
+            let inside = std::fs::read_dir(dir.path()).unwrap().next().unwrap();
+            let root = Root::open(&inside.unwrap().path()).unwrap();
+            let node = read_node(&root, Scope::FULL);
+            let (links, bridges) = (read_links(&root, &node), read_bridges(&root, &node));
+            let kernel = super::super::kernel::read(&root, &node);
+            let limits = super::super::limits::read(&root);
+            println!(
+                "{}: {} links, {} bridges, arm {:?}, shm {:?}",
+                path.display(),
+                links.len(),
+                bridges.len(),
+                kernel.is_arm,
+                limits.shared_memory
+            );
+            assert!(limits.lock_probe.is_none());
+        }
+    }
+}
