@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{capture, completions, devices, env, exec, gids, gpus, topo};
+use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, gpus, topo};
 use crate::report::ColorChoice;
 
 /// Preflight checks and correct NCCL settings for GPU nodes with RDMA NICs.
@@ -34,7 +34,7 @@ pub(crate) struct Cli {
 pub(crate) struct GlobalArgs {
     /// Read this directory or capture file instead of the live machine
     ///
-    /// A directory holds a node's sys/ and proc/ (for example /host in a `DaemonSet`); with a folder commands/ in it, it is
+    /// A directory holds a node's sys/ and proc/ (for example /host in a DaemonSet); with a folder commands/ in it, it is
     /// an offline copy and nothing live is asked. A file is what `rdmactl capture` wrote.
     #[arg(long, global = true, value_name = "DIR|FILE")]
     pub(crate) root: Option<PathBuf>,
@@ -55,6 +55,8 @@ pub(crate) struct GlobalArgs {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Find what keeps this node from training at full speed, with evidence and fixes
+    Check(check::CheckArgs),
     /// Print the NCCL settings for this node, as text to evaluate
     Env(env::EnvArgs),
     /// Run a program with the NCCL settings for this node
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Topo(topo::TopoArgs),
     /// Write this node as one text file that --root replays anywhere
     Capture(capture::CaptureArgs),
+    /// Print a check's page: what it reads, why it matters, what to do
+    Explain(explain::ExplainArgs),
     /// Print the completion script of a shell
     Completions(completions::CompletionsArgs),
     /// Print the manual page

@@ -22,10 +22,14 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+#[cfg(test)]
+mod faults;
 mod model;
 mod nccl;
 mod parse;
 mod plan;
+#[cfg(test)]
+mod proofs;
 mod redact;
 mod report;
 mod roles;

@@ -148,6 +148,10 @@ pub(crate) struct Remedy {
     pub(crate) set: Vec<(String, String)>,
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "numbers, names and ports are all handed over as they are"
+)]
 impl Finding {
     /// Starts a finding.
     pub(crate) fn new(

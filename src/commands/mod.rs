@@ -1,10 +1,12 @@
 //! One file a command: its arguments and `run`, which reads, decides and prints. Here: what they share.
 
 pub(crate) mod capture;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod devices;
 pub(crate) mod env;
 pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod gids;
 pub(crate) mod gpus;
 mod plan;
@@ -108,6 +110,7 @@ pub(crate) fn run(world: World, out: &mut dyn Write, err: &mut dyn Write) -> Exi
 
 fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
     let result = match command {
+        Command::Check(args) => check::run(args, cx),
         Command::Env(args) => env::run(args, cx),
         Command::Exec(args) => exec::run(args, cx),
         Command::Devices(args) => devices::run(args, cx),
@@ -115,6 +118,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Gpus(args) => gpus::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
+        Command::Explain(args) => explain::run(args, cx),
         Command::Completions(args) => completions::run(args, cx),
         Command::Man(_) => completions::man(cx),
     };

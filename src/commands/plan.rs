@@ -152,7 +152,7 @@ fn plan_once(
 }
 
 /// The releases of the NCCL libraries a job could load; several when they differ.
-fn found_releases(cx: &mut Cx) -> Vec<Release> {
+pub(super) fn found_releases(cx: &mut Cx) -> Vec<Release> {
     let found = find_nccl(&cx.root, &cx.env);
     let mut releases: Vec<Release> = found.iter().map(|f| f.release).collect();
     releases.sort_unstable();
@@ -166,7 +166,7 @@ fn found_releases(cx: &mut Cx) -> Vec<Release> {
 }
 
 /// The settings that are there already, as each release would read them.
-fn existing_settings(cx: &Cx) -> impl Fn(Release) -> Settings + use<> {
+pub(super) fn existing_settings(cx: &Cx) -> impl Fn(Release) -> Settings + use<> {
     let env = cx.env.vars().clone();
     let home = passwd_home(&cx.root);
     // Every release's files are read at once: there are three or four of them.

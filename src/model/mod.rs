@@ -1,5 +1,7 @@
 //! What a node is: plain data and small pure methods. Nothing here reads, prints or decides.
 
+#[cfg(test)]
+pub(crate) mod fixture;
 mod gid;
 mod gpu;
 mod hca;

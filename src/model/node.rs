@@ -30,7 +30,7 @@ pub(crate) struct Node {
     pub(crate) gpus: Reading<Vec<Gpu>>,
     /// What says that this is a container, when something does (`/.dockerenv`).
     pub(crate) container: Option<String>,
-    /// Whether /dev/infiniband exists.
+    /// Whether /dev/infiniband exists; unread where there is no /dev to look at.
     pub(crate) dev_infiniband: Reading<bool>,
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod interface;
 pub(crate) mod merge;
 pub(crate) mod number;
 #[cfg(test)]
-mod oracle_records;
+pub(crate) mod oracle_records;
 #[cfg(test)]
 mod oracle_tests;
 pub(crate) mod outcome;

@@ -13,7 +13,7 @@ pub(crate) use address::parse_ip_addr_json;
 pub(crate) use gpu::parse_gpu_information;
 pub(crate) use infiniband::{
     parse_gid, parse_gid_type, parse_link_layer, parse_node_type, parse_phys_state,
-    parse_port_state, parse_rate,
+    parse_port_state, parse_rate, parse_rdma_dev_json,
 };
 pub(crate) use modules::parse_modules;
 pub(crate) use nvidia::{parse_nvidia_driver, parse_smi_query};

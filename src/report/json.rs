@@ -32,7 +32,23 @@ pub(crate) fn write<T: Serialize>(
     body: T,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
-    let envelope = Envelope {
+    let text =
+        serde_json::to_string_pretty(&envelope(node, body)).map_err(std::io::Error::other)?;
+    writeln!(out, "{text}")
+}
+
+/// Writes an answer as one line.
+pub(crate) fn write_line<T: Serialize>(
+    node: &Node,
+    body: T,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let text = serde_json::to_string(&envelope(node, body)).map_err(std::io::Error::other)?;
+    writeln!(out, "{text}")
+}
+
+fn envelope<T: Serialize>(node: &Node, body: T) -> Envelope<'_, T> {
+    Envelope {
         schema: SCHEMA,
         tool: Tool {
             name: "rdmactl",
@@ -40,9 +56,7 @@ pub(crate) fn write<T: Serialize>(
         },
         host: known(&node.hostname).map(String::as_str),
         body,
-    };
-    let text = serde_json::to_string_pretty(&envelope).map_err(std::io::Error::other)?;
-    writeln!(out, "{text}")
+    }
 }
 
 /// A reading as an optional value: null where there is none.

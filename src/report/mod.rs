@@ -1,7 +1,9 @@
 //! Results into text. Writes only to a given `Write`; decides nothing.
 
+pub(crate) mod check;
 pub(crate) mod devices;
 pub(crate) mod env;
+pub(crate) mod explain;
 pub(crate) mod gids;
 pub(crate) mod gpus;
 mod json;

@@ -277,7 +277,7 @@ fn unusable(
         Ok(_) => {}
         Err(unread) => return Some(Reason::StateUnread(unread.clone())),
     }
-    let must_have_node = node.dev_infiniband == Ok(true) || node.container.is_some();
+    let must_have_node = node.dev_infiniband.is_ok() || node.container.is_some();
     let missing = hca.uverbs.number.is_none() || hca.uverbs.node_exists == Some(false);
     if must_have_node && missing {
         return Some(Reason::NoUverbs(hca.uverbs.number));
@@ -296,10 +296,7 @@ fn unusable(
 fn leave_out(rules: &Rules, candidates: &mut [Candidate]) {
     for candidate in candidates.iter_mut().filter(|c| c.open()) {
         let key = candidate.assigned.key.clone();
-        let excluded = rules
-            .exclude
-            .iter()
-            .any(|e| *e == key.hca || *e == format!("{}:{}", key.hca, key.port));
+        let excluded = is_excluded(rules, &key);
         let listed = rules
             .hca
             .as_ref()
@@ -310,6 +307,13 @@ fn leave_out(rules: &Rules, candidates: &mut [Candidate]) {
             candidate.set(Role::Data, Reason::Listed);
         }
     }
+}
+
+fn is_excluded(rules: &Rules, key: &PortKey) -> bool {
+    rules
+        .exclude
+        .iter()
+        .any(|e| *e == key.hca || *e == format!("{}:{}", key.hca, key.port))
 }
 
 fn put_main_aside(candidates: &mut [Candidate]) {
@@ -355,26 +359,31 @@ fn one_function_of_a_card(node: &Node, candidates: &mut [Candidate]) {
             .filter_map(|n| node.interface(n))
             .any(|i| i.addresses.iter().any(|a| !a.is_link_local()))
     };
-    for virtual_one in 0..candidates.len() {
-        let Some(physfn) = candidates[virtual_one].hca.physfn.clone() else {
-            continue;
+    let cards: BTreeSet<String> = candidates
+        .iter()
+        .filter(|c| c.open())
+        .filter_map(|c| c.hca.physfn.clone())
+        .collect();
+    for card in cards {
+        let of_card = |wanted: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
+            (0..candidates.len())
+                .filter(|i| candidates[*i].open() && wanted(&candidates[*i]))
+                .collect()
         };
-        let Some(physical) = (0..candidates.len()).find(|i| {
-            let c = &candidates[*i];
-            c.open() && c.hca.pci().is_some_and(|f| f.dir == physfn)
-        }) else {
-            continue;
-        };
-        if !candidates[virtual_one].open() {
-            continue;
-        }
+        let physical = of_card(&|c| c.hca.pci().is_some_and(|f| f.dir == card));
+        let virtual_ones = of_card(&|c| c.hca.physfn.as_ref() == Some(&card));
+        let with_address =
+            |all: &[usize]| all.iter().copied().find(|i| has_address(&candidates[*i]));
         let name = |i: usize| candidates[i].assigned.key.hca.clone();
-        if has_address(&candidates[virtual_one]) && !has_address(&candidates[physical]) {
-            let reason = Reason::PhysicalOfVirtual(name(virtual_one));
-            candidates[physical].set(Role::Other, reason);
-        } else {
-            let reason = Reason::VirtualOfPhysical(name(physical));
-            candidates[virtual_one].set(Role::Other, reason);
+        let (out, reason) = match (with_address(&physical), with_address(&virtual_ones)) {
+            (None, Some(one)) => (physical, Reason::PhysicalOfVirtual(name(one))),
+            _ => match physical.first() {
+                Some(one) => (virtual_ones, Reason::VirtualOfPhysical(name(*one))),
+                None => continue,
+            },
+        };
+        for i in out {
+            candidates[i].set(Role::Other, reason.clone());
         }
     }
 }
@@ -484,6 +493,7 @@ fn fall_back_to_main(rules: &Rules, candidates: &mut [Candidate]) -> Option<Refu
         .collect();
     let broken: Vec<PortKey> = candidates
         .iter()
+        .filter(|c| !is_excluded(rules, &c.assigned.key))
         .filter(|c| is_better_but_broken(c, &near_gpus_of_main))
         .map(|c| c.assigned.key.clone())
         .collect();

@@ -6,15 +6,17 @@ use std::net::IpAddr;
 use super::pci::read_function;
 use super::{Root, Scope};
 use crate::model::{
-    Gid, GidClass, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev,
-    NodeType, PciFunction, Port, Reading, Unread, Uverbs, Why,
+    Gid, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev, NodeType,
+    PciFunction, Port, Reading, Unread, Uverbs, Why,
 };
 use crate::parse::{
     parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
-    parse_port_state, parse_rate,
+    parse_port_state, parse_rate, parse_rdma_dev_json,
 };
 
 const CLASS: &str = "sys/class/infiniband";
+/// Where an offline copy has the output of `rdma -j dev`.
+const REGISTERED: &str = "commands/rdma-dev.json";
 
 /// Reads every RDMA device, in natural order of their names.
 pub(super) fn read_hcas(
@@ -22,9 +24,14 @@ pub(super) fn read_hcas(
     scope: Scope,
     netdevs: &[Netdev],
     interfaces: &[Interface],
+    nodes_can_be_missing: bool,
 ) -> Reading<Vec<Hca>> {
     let names = root.list(CLASS)?;
-    let uverbs = read_uverbs(root);
+    let uverbs = read_uverbs(root, nodes_can_be_missing);
+    let registered = (scope.inventory && root.is_offline())
+        .then(|| root.parsed(REGISTERED, parse_rdma_dev_json).ok())
+        .flatten()
+        .unwrap_or_default();
     let namespace = Namespace {
         netdevs,
         interfaces,
@@ -33,7 +40,11 @@ pub(super) fn read_hcas(
         .into_iter()
         .map(|name| {
             let uverbs = uverbs.get(&name).copied().unwrap_or_default();
-            read_hca(root, scope, &namespace, name, uverbs)
+            let ibdev_index = registered.get(&name).copied();
+            Hca {
+                ibdev_index,
+                ..read_hca(root, scope, &namespace, name, uverbs)
+            }
         })
         .collect())
 }
@@ -74,8 +85,9 @@ impl Namespace<'_> {
     }
 }
 
-/// Maps devices to their uverbs numbers, and tells which have a device node.
-fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
+/// Maps devices to their uverbs numbers, and tells which have a device node. Where there is no /dev at all, a missing node
+/// says nothing.
+fn read_uverbs(root: &Root, nodes_can_be_missing: bool) -> BTreeMap<String, Uverbs> {
     const VERBS: &str = "sys/class/infiniband_verbs";
     let nodes: Reading<BTreeSet<String>> =
         root.list("dev/infiniband").map(|n| n.into_iter().collect());
@@ -89,7 +101,7 @@ fn read_uverbs(root: &Root) -> BTreeMap<String, Uverbs> {
         };
         let node_exists = match &nodes {
             Ok(nodes) => Some(nodes.contains(&name)),
-            Err(unread) if unread.is_absent() => Some(false),
+            Err(unread) if unread.is_absent() && nodes_can_be_missing => Some(false),
             Err(_) => None,
         };
         found.insert(
@@ -120,7 +132,7 @@ fn read_hca(root: &Root, scope: Scope, namespace: &Namespace, name: String, uver
     let ports = root.list(&format!("{dir}/ports")).map(|names| {
         let mut numbers: Vec<u32> = names.iter().filter_map(|n| n.parse().ok()).collect();
         numbers.sort_unstable();
-        let netdevs = port_netdevs(root, &dir, function, &numbers);
+        let netdevs = port_netdevs(root, namespace, &dir, function, &numbers);
         numbers
             .into_iter()
             .map(|n| {
@@ -178,46 +190,57 @@ fn read_parent(root: &Root, dir: &str) -> Reading<Option<PciFunction>> {
     }
 }
 
-/// Tells which network devices of the function belong to which port: by `dev_port`, which counts from 0, where a function
-/// has several ports; all of them otherwise.
+/// Tells which network devices belong to which port: those whose own parent is the device's, by `dev_port`, which counts
+/// from 0, where it has several ports.
 fn port_netdevs(
     root: &Root,
+    namespace: &Namespace,
     dir: &str,
     pci: Option<&PciFunction>,
     ports: &[u32],
 ) -> BTreeMap<u32, Vec<String>> {
     // A sub-function's network devices are below its auxiliary device, next to infiniband/.
-    let beside = dir
+    let parent = dir
         .rsplit_once("/infiniband/")
-        .map(|(parent, _)| format!("{parent}/net"));
-    let below_pci = pci.map(|f| format!("{}/net", f.dir));
-    let listing = beside
-        .into_iter()
-        .chain(below_pci)
-        .find_map(|net| Some((root.list(&net).ok()?, net)));
-    let Some((names, net)) = listing else {
-        // Soft-RoCE names its network device itself.
-        let parent = root
-            .text(&format!("{dir}/parent"))
-            .ok()
-            .filter(|p| !p.is_empty());
-        return ports
-            .iter()
-            .zip(parent)
-            .map(|(p, n)| (*p, vec![n]))
-            .collect();
+        .map(|(parent, _)| parent)
+        .filter(|parent| *parent != "sys/devices/virtual")
+        .or(pci.map(|f| f.dir.as_str()));
+    let of_parent = |netdev: &&Netdev| {
+        parent.is_some_and(|p| {
+            netdev
+                .dir
+                .strip_prefix(p)
+                .is_some_and(|rest| rest.starts_with("/net/"))
+        })
     };
+    // virtio puts a device of its own between the function and its network devices.
+    let below_function = |netdev: &&Netdev| {
+        pci.is_some_and(|f| netdev.pci == Some(f.address) && !netdev.dir.contains("/mlx5_core.sf."))
+    };
+    let mut own: Vec<&Netdev> = namespace.netdevs.iter().filter(of_parent).collect();
+    if own.is_empty() {
+        own = namespace.netdevs.iter().filter(below_function).collect();
+    }
+    if own.is_empty() && pci.is_none() {
+        // Soft-RoCE names its network device itself, also where that is in another namespace.
+        let named = root.text(&format!("{dir}/parent")).unwrap_or_default();
+        own = namespace
+            .netdevs
+            .iter()
+            .filter(|n| n.name == named)
+            .collect();
+    }
     let mut found: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for name in names {
+    for netdev in own {
         if let &[only] = ports {
-            found.entry(only).or_default().push(name);
+            found.entry(only).or_default().push(netdev.name.clone());
         } else if let Ok(dev_port) =
-            root.parsed(&format!("{net}/{name}/dev_port"), str::parse::<u32>)
+            root.parsed(&format!("{}/dev_port", netdev.dir), str::parse::<u32>)
         {
             found
                 .entry(dev_port.saturating_add(1))
                 .or_default()
-                .push(name);
+                .push(netdev.name.clone());
         }
     }
     found
@@ -315,10 +338,14 @@ fn read_row(
             return Err(why);
         }
     };
-    if gid.class() == GidClass::Empty {
+    if gid == Gid([0; 16]) {
         return Ok(None);
     }
     let kind = root.text(&format!("{port}/gid_attrs/types/{index}"));
+    // Old kernels show an unused row as the bare link-local prefix; it has no type then.
+    if gid.is_empty() && kind.is_err() {
+        return Ok(None);
+    }
     Ok(Some(GidRow {
         index,
         gid,

@@ -24,6 +24,8 @@ pub(crate) use health::{
 };
 pub(crate) use library::find_nccl;
 pub(crate) use node::{Scope, read_node};
-pub(crate) use process::{passwd_home, replace_process, write_private};
+pub(crate) use process::{
+    passwd_home, read_text_file, replace_process, write_atomically, write_private,
+};
 pub(crate) use root::Root;
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Entry, HEADER as CAPTURE_HEADER, Tree};

@@ -60,3 +60,31 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> 
         .open(path)?;
     file.write_all(content)
 }
+
+/// Writes a file so that a reader sees the old or the new content and nothing between: a new file beside it takes its
+/// place, also that of a link.
+pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .open(&beside)
+        .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        // What is left of a failed try would stay for ever.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Reads a text file that the user names on the command line.
+pub(crate) fn read_text_file(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path)
+}
