@@ -154,7 +154,7 @@ fn read(node: &Node) -> String {
         routes(&node.routes4),
         routes(&node.routes6),
         node.container.is_some(),
-        node.dev_infiniband.as_ref().unwrap()
+        node.dev_infiniband == Ok(true)
     );
     out
 }

@@ -28,7 +28,8 @@ pub(super) fn read_hcas(
 ) -> Reading<Vec<Hca>> {
     let names = root.list(CLASS)?;
     let uverbs = read_uverbs(root, nodes_can_be_missing);
-    let registered = (scope.inventory && root.is_offline())
+    let registered = root
+        .is_offline()
         .then(|| root.parsed(REGISTERED, parse_rdma_dev_json).ok())
         .flatten()
         .unwrap_or_default();

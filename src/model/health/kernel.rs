@@ -23,7 +23,7 @@ pub(crate) struct Kernel {
     pub(crate) cmdline: Reading<String>,
     /// /proc/sys/kernel/numa_balancing.
     pub(crate) numa_balancing: Reading<i64>,
-    /// Distinct CPU frequency governors and how many CPUs have each.
+    /// Distinct CPU frequency governors and how many policies (CPUs that change together) have each.
     pub(crate) governors: Reading<BTreeMap<String, u32>>,
     /// Kinds of the IOMMU groups (`identity`, `DMA`, `DMA-FQ`) of RDMA devices and GPUs, by PCI address.
     pub(crate) iommu_groups: BTreeMap<String, Reading<String>>,
@@ -37,10 +37,16 @@ pub(crate) struct Kernel {
     pub(crate) gpu_drivers: BTreeMap<Bdf, Option<String>>,
     /// Whether a device file of an NVIDIA GPU is in /dev.
     pub(crate) nvidia_nodes: Reading<bool>,
-    /// /proc/cpuinfo names an Arm CPU, or the directory of x86 is missing; `None` where neither can be told.
-    pub(crate) is_arm: Option<bool>,
-    /// `CmaTotal` of /proc/meminfo in kB.
+    /// An Arm machine, by /proc/sys/kernel/arch or, on kernels without it, /proc/cpuinfo.
+    pub(crate) is_arm: Reading<bool>,
+    /// A hypervisor is below, as x86's /proc/cpuinfo says; `None` where nothing says so or where nobody needed to know.
+    pub(crate) is_guest: Option<bool>,
+    /// `CmaTotal` of /proc/meminfo in kB; absent where the kernel has no such memory.
     pub(crate) cma_total_kb: Reading<u64>,
+    /// `CmaFree` of /proc/meminfo in kB.
+    pub(crate) cma_free_kb: Reading<u64>,
+    /// `bonding_slave/mii_status` of every bond's slaves, by name.
+    pub(crate) slave_status: BTreeMap<String, Reading<String>>,
     /// PCI functions that could have an RDMA device and have none: address to driver (or none). Virtual functions, the
     /// second function of a bond over one card and functions given to virtual machines are left out.
     pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
@@ -64,10 +70,13 @@ impl Default for Kernel {
             sysctl: BTreeMap::new(),
             peer_memory: BTreeMap::new(),
             nvidia_version: none("proc/driver/nvidia/version"),
+            is_arm: none("proc/sys/kernel/arch"),
+            is_guest: None,
             gpu_drivers: BTreeMap::new(),
             nvidia_nodes: none("dev/nvidiactl"),
-            is_arm: None,
             cma_total_kb: none("proc/meminfo"),
+            cma_free_kb: none("proc/meminfo"),
+            slave_status: BTreeMap::new(),
             idle_rdma_functions: BTreeMap::new(),
             rdma_netns_shared: none("sys/module/ib_core/parameters/netns_mode"),
         }

@@ -9,6 +9,7 @@ mod modules;
 mod program;
 mod run;
 mod vendor;
+mod verbs;
 
 use super::{Env, Root};
 use crate::model::Node;
@@ -38,6 +39,8 @@ pub(crate) fn read_health(
         limits: limits::read(root),
         kernel: kernel::read(root, node),
         libraries: library::read(root, env),
+        pkeys: verbs::read_pkeys(root, node),
+        uverbs_access: verbs::read_access(root, node),
         counters,
         ..Health::default()
     };
