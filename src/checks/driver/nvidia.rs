@@ -15,7 +15,7 @@ declare_check! {
     reads: [
         "sys/bus/pci/devices/*/class",
         "proc/driver/nvidia/version",
-        "dev/nvidiactl",
+        "dev/nvidia0",
     ],
     run: nvidia,
 }

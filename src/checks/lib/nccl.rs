@@ -12,7 +12,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Node,
-    reads: ["etc/ld.so.cache", "usr/lib/python3*/dist-packages"],
+    reads: ["etc/ld.so.cache", "usr/local/lib/*/dist-packages"],
     run: nccl,
 }
 

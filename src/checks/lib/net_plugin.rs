@@ -10,7 +10,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Node,
-    reads: ["etc/ld.so.cache", "usr/lib*/libnccl-net.so"],
+    reads: ["etc/ld.so.cache", "usr/lib/*/libnccl-net.so"],
     run: net_plugin,
 }
 

@@ -11,7 +11,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Device,
-    reads: ["usr/lib*/libibverbs", "sys/bus/pci/devices/*/driver"],
+    reads: ["usr/lib/*/libibverbs", "sys/bus/pci/devices/*/driver"],
     run: provider,
 }
 

@@ -8,7 +8,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Node,
-    reads: ["etc/ld.so.cache", "usr/lib*", "lib*"],
+    reads: ["etc/ld.so.cache", "usr/lib/*/libibverbs.so.1"],
     run: verbs,
 }
 
