@@ -326,6 +326,7 @@ fn choose_policy(
         releases: releases_text(&plan.releases),
         rows: rows_text(data),
         tried: reasons,
+        forced: request.policy != Policy::Auto,
         works_from: works_from
             .filter(|r| !plan.releases.contains(r) || request.releases.is_empty()),
     })
@@ -547,18 +548,34 @@ fn add_profile(profile: Profile, plan: &mut Plan) {
     }
 }
 
+/// At most eight names, and how many more there are.
+fn shortened(names: &[String]) -> String {
+    const MOST: usize = 8;
+    match names.len().checked_sub(MOST) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..MOST].join(", ")),
+    }
+}
+
 /// Warnings and notes about the choice itself.
 fn add_remarks(request: &Request, plan: &mut Plan) {
-    let left_out: Vec<String> = request
-        .decision
-        .ports
-        .iter()
-        .filter(|p| p.role == Role::Unusable)
-        .map(|p| format!("{} ({})", p.key, p.reason))
-        .collect();
-    if !left_out.is_empty() {
+    let unusable = || {
+        request
+            .decision
+            .ports
+            .iter()
+            .filter(|p| p.role == Role::Unusable)
+    };
+    let mut reasons: Vec<String> = unusable().map(|p| p.reason.to_string()).collect();
+    reasons.sort();
+    reasons.dedup();
+    for reason in reasons {
+        let ports: Vec<String> = unusable()
+            .filter(|p| p.reason.to_string() == reason)
+            .map(|p| p.key.to_string())
+            .collect();
         plan.notes
-            .push(format!("not usable and left out: {}", left_out.join(", ")));
+            .push(format!("left out: {} ({reason})", shortened(&ports)));
     }
     if request.decision.only_main() {
         plan.warnings.push(format!(

@@ -48,6 +48,8 @@ pub(crate) enum PlanError {
         rows: Vec<String>,
         /// What was tried and why it does not work.
         tried: Vec<String>,
+        /// Whether only the one way that the user asked for was tried.
+        forced: bool,
         /// The oldest release that a setting would be right for, up to the newest.
         works_from: Option<Release>,
     },
@@ -79,8 +81,11 @@ impl PlanError {
             Self::TooManyPorts { .. } => vec!["choose them with --hca LIST, or leave some out with --exclude".to_owned()],
             Self::OddName { what: "interface", .. } => vec!["name another one with --main, or rename it".to_owned()],
             Self::OddName { .. } => vec!["leave it out with --exclude, or rename it".to_owned()],
-            Self::NoPolicy { tried, works_from, .. } => {
+            Self::NoPolicy { tried, works_from, forced, .. } => {
                 let mut hints = tried.clone();
+                if *forced {
+                    hints.push("--gid-policy auto tries the other ways too".to_owned());
+                }
                 hints.push("use a subset of the ports whose index is the same: --hca LIST".to_owned());
                 hints.extend(works_from.map(|r| {
                     format!("with NCCL {r} or newer it works: say so with --nccl-version if that is what the job has")

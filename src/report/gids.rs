@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::json;
 use super::style::{Style, escape};
 use super::table::{Align, Table};
-use crate::model::{GidRow, GidType, Hca, LinkLayer, Node, Port, Unread};
+use crate::model::{GidRow, GidType, Hca, LinkLayer, Node, Port, Transport, Unread};
 use crate::roles::{RowVerdict, choose_gid, judge_row};
 
 /// Every row that holds a GID, and whether it can be used.
@@ -35,7 +35,7 @@ pub(crate) fn text(node: &Node, wanted: &dyn Fn(&str) -> bool, style: Style) -> 
                 row.gid.ipv4().map(|ip| ip.to_string()).unwrap_or_default(),
                 version(port, row),
                 row.ndev.clone().unwrap_or_else(|_| "-".to_owned()),
-                usage(node, port, row),
+                usage(node, hca, port, row),
             ]);
         }
     }
@@ -97,9 +97,12 @@ fn version(port: &Port, row: &GidRow) -> String {
 }
 
 /// What a row is good for: `chosen`, `usable`, or why not.
-fn usage(node: &Node, port: &Port, row: &GidRow) -> String {
+fn usage(node: &Node, hca: &Hca, port: &Port, row: &GidRow) -> String {
     if port.link_layer == Ok(LinkLayer::InfiniBand) {
         return "not used on InfiniBand".to_owned();
+    }
+    if hca.transport() != Transport::Verbs {
+        return "not used by NCCL".to_owned();
     }
     match judge_row(node, row) {
         RowVerdict::Usable if choose_gid(node, port).is_ok_and(|r| r.index == row.index) => {
@@ -197,7 +200,7 @@ pub(crate) fn json(
                     ipv4: row.gid.ipv4().map(|ip| ip.to_string()),
                     version: version(port, row),
                     netdev: row.ndev.as_ref().ok().cloned(),
-                    usable: usage(node, port, row),
+                    usable: usage(node, hca, port, row),
                 })
                 .collect(),
             unread: unreadable(port).iter().map(ToString::to_string).collect(),

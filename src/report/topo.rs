@@ -25,8 +25,11 @@ pub(crate) fn text(node: &Node, decision: &Decision, style: Style) -> String {
     if shown.is_empty() {
         let _ = writeln!(
             out,
-            "{} GPUs, no RDMA port with a place on PCI",
-            node.gpus().len()
+            "{} on PCI, no RDMA port with a place there",
+            match node.gpus().len() {
+                1 => "1 GPU".to_owned(),
+                n => format!("{n} GPUs"),
+            }
         );
         return out;
     }

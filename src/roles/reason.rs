@@ -174,7 +174,9 @@ fn write_down(
         (_, Some(PhysState::Polling)) => {
             f.write_str(" (Polling: no cable, or the other end is down)")
         }
-        (_, Some(PhysState::Disabled)) => f.write_str(" (Disabled: switched off on this side)"),
+        (_, Some(PhysState::Disabled)) => {
+            f.write_str(" (Disabled: switched off here, or Ethernet without carrier)")
+        }
         (_, Some(phys)) => write!(f, " ({phys})"),
         (_, None) => Ok(()),
     }

@@ -1,6 +1,7 @@
 //! Which NCCL a job would load, from file names alone: no library is opened.
 
 use super::{Env, Root};
+use crate::model::Reading;
 use crate::nccl::release::Release;
 
 /// An NCCL library on the node.
@@ -52,12 +53,44 @@ fn of_file_name(path: &str) -> Option<Release> {
         .ok()
 }
 
-/// The cache holds each library's path as a NUL-terminated string.
-fn in_loader_cache(root: &Root) -> Option<FoundNccl> {
-    let cache = root.bytes("etc/ld.so.cache").ok()?;
-    cache
-        .split(|b| *b == 0)
+/// Paths of the loader's cache, without their leading slash. A capture keeps those of the libraries that matter here: the
+/// rest says what else is installed, and is nobody's business.
+pub(super) fn loader_cache(root: &Root) -> Reading<Vec<String>> {
+    const CACHE: &str = "etc/ld.so.cache";
+    const KEPT: [&str; 8] = [
+        "libnccl",
+        "libibverbs",
+        "librdmacm",
+        "libmlx",
+        "libefa",
+        "libbnxt",
+        "libirdma",
+        "libionic",
+    ];
+    // The cache holds each library's path as a NUL-terminated string; a capture has one a line.
+    let paths: Vec<String> = root
+        .bytes(CACHE)?
+        .split(|b| matches!(b, 0 | b'\n'))
         .filter_map(|s| std::str::from_utf8(s).ok())
+        .filter_map(|s| s.strip_prefix('/'))
+        .map(str::to_owned)
+        .collect();
+    let kept: String = paths
+        .iter()
+        .filter(|p| {
+            let name = p.rsplit('/').next().unwrap_or(p);
+            name.contains("-rdmav") || KEPT.iter().any(|k| name.starts_with(k))
+        })
+        .map(|p| format!("/{p}\n"))
+        .collect();
+    root.note(CACHE, kept.as_bytes());
+    Ok(paths)
+}
+
+fn in_loader_cache(root: &Root) -> Option<FoundNccl> {
+    let paths = loader_cache(root).ok()?;
+    paths
+        .iter()
         .filter_map(|s| s.strip_suffix("/libnccl.so.2"))
         .find_map(|dir| in_directory(root, dir))
 }

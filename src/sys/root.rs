@@ -198,7 +198,10 @@ impl Root {
         };
         match read {
             Ok(bytes) => {
-                self.records(path, || Entry::File(bytes.clone()));
+                // An empty row of a GID table is told by the table's length.
+                if !is_empty_row(path, &bytes) {
+                    self.records(path, || Entry::File(bytes.clone()));
+                }
                 Ok(bytes)
             }
             Err(why) => Err(self.failed(path, why)),
@@ -250,7 +253,9 @@ impl Root {
         match names {
             Ok(mut names) => {
                 names.sort_by(|a, b| crate::model::order::natural(a, b));
-                if self.record.is_some() {
+                if let Some(rows) = table_length(path, &names) {
+                    self.records(path, || Entry::Rows(rows));
+                } else if self.record.is_some() {
                     self.records(path, || Entry::Dir);
                     for name in &names {
                         self.records(&format!("{path}/{name}"), || Entry::Exists);
@@ -352,6 +357,21 @@ impl Root {
             Err(why) => Err(self.failed(path, why)),
         }
     }
+}
+
+/// The number of rows of a GID table, where its listing is 0 to the last without a gap.
+fn table_length(path: &str, names: &[String]) -> Option<u32> {
+    let whole =
+        path.ends_with("/gids") && (0..).zip(names).all(|(i, n): (u32, _)| *n == i.to_string());
+    u32::try_from(names.len()).ok().filter(|n| whole && *n > 0)
+}
+
+/// True for a row of a GID table that holds the all-zero GID.
+fn is_empty_row(path: &str, bytes: &[u8]) -> bool {
+    path.rsplit_once('/')
+        .is_some_and(|(dir, _)| dir.ends_with("/gids"))
+        && bytes.iter().all(|b| b"0:\n".contains(b))
+        && bytes.contains(&b':')
 }
 
 fn absent_is_false(why: Why) -> Result<bool, Why> {

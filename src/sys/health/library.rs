@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::health::{Libraries, NetPlugin};
 use crate::model::{Reading, Unread, Why};
+use crate::sys::library::loader_cache;
 use crate::sys::{Env, Root, find_nccl};
 
 const CACHE: &str = "etc/ld.so.cache";
@@ -52,15 +53,7 @@ impl<'a> Loader<'a> {
             .filter(|d| d.starts_with('/'))
             .map(|d| d.trim_matches('/').to_owned())
             .collect();
-        // The cache holds each library's path as a NUL-terminated string.
-        let cached = root.bytes(CACHE).map(|cache| {
-            cache
-                .split(|b| *b == 0)
-                .filter_map(|s| std::str::from_utf8(s).ok())
-                .filter_map(|s| s.strip_prefix('/'))
-                .map(str::to_owned)
-                .collect()
-        });
+        let cached = loader_cache(root).map(|paths| paths.into_iter().collect());
         Self {
             root,
             named,
