@@ -88,38 +88,33 @@ fn without_plugin(facts: &Facts) -> Finding {
 fn finding(facts: &Facts) -> Finding {
     let ports = &facts.decision.ports;
     let all: Vec<&PortKey> = ports.iter().map(|p| &p.key).collect();
-    let finding = match &facts.decision.refusal {
-        Some(Refusal::BetterPortsBroken(broken)) => {
-            let main = ports
-                .iter()
-                .filter(|p| p.role == Role::Main)
-                .map(|p| &p.key);
-            Finding::new(
-                Severity::Error,
-                joined(&all),
-                format!(
-                    "no data port: {} carries the host's traffic, and better ones are broken: {}",
-                    brief(main),
-                    brief(broken)
-                ),
-            )
-            .fix(
-                "repair these ports; `rdmactl env --allow-main` trains over the main one meanwhile",
-            )
-        }
-        _ => {
-            let message = match ports.as_slice() {
-                [only] => format!("no data port: {}: {}", only.key, only.reason),
-                _ => format!(
-                    "no data port: none of {} ({}) can be used",
-                    counted(ports.len(), "port"),
-                    some_of(&all)
-                ),
-            };
-            Finding::new(Severity::Error, joined(&all), message)
-                .fix("see why each port is out, and the findings about it")
-                .command("rdmactl devices")
-        }
+    let finding = if let Some(Refusal::BetterPortsBroken(broken)) = &facts.decision.refusal {
+        let main = ports
+            .iter()
+            .filter(|p| p.role == Role::Main)
+            .map(|p| &p.key);
+        Finding::new(
+            Severity::Error,
+            joined(&all),
+            format!(
+                "no data port: {} carries the host's traffic, and better ones are broken: {}",
+                brief(main),
+                brief(broken)
+            ),
+        )
+        .fix("repair these ports; `rdmactl env --allow-main` trains over the main one meanwhile")
+    } else {
+        let message = match ports.as_slice() {
+            [only] => format!("no data port: {}: {}", only.key, only.reason),
+            _ => format!(
+                "no data port: none of {} ({}) can be used",
+                counted(ports.len(), "port"),
+                some_of(&all)
+            ),
+        };
+        Finding::new(Severity::Error, joined(&all), message)
+            .fix("see why each port is out, and the findings about it")
+            .command("rdmactl devices")
     };
     ports.iter().fold(finding, |f, p| with_reason(f, facts, p))
 }

@@ -21,8 +21,14 @@ fn run(facts: &Facts) -> Verdict {
     let mut collector = Collector::default();
     let used = facts.settings.integer("NCCL_IB_PKEY", 0);
     for (key, pkeys) in &facts.health.pkeys {
-        let Some(pkeys) = collector.value(pkeys) else {
-            continue;
+        let pkeys = match pkeys {
+            Ok(pkeys) => pkeys,
+            // The kernel makes no directory for a table of no rows.
+            Err(unread) if unread.is_absent() => continue,
+            Err(unread) => {
+                collector.unread(unread);
+                continue;
+            }
         };
         collector.look();
         // With a full member at index 0 the table was not read on.
@@ -43,7 +49,7 @@ fn run(facts: &Facts) -> Verdict {
         } else {
             Severity::Note
         };
-        let what = format!("P_Key index {index} is {pkey:#06x}, a limited member");
+        let what = format!("the P_Key at index {index} is {pkey:#06x}, a limited member");
         let finding = |message: String| {
             Finding::new(severity, key, message).file(
                 &port_file(key, &format!("pkeys/{index}")),

@@ -192,8 +192,11 @@ pub(in crate::checks) fn judged_by_gid<'a>(
 pub(in crate::checks) fn gid_text(gid: Gid) -> String {
     let groups: Vec<String> = gid
         .0
-        .chunks(2)
-        .map(|pair| pair.iter().map(|b| format!("{b:02x}")).collect())
+        .chunks_exact(2)
+        .map(|pair| match pair {
+            [high, low] => format!("{high:02x}{low:02x}"),
+            _ => String::new(),
+        })
         .collect();
     groups.join(":")
 }
