@@ -7,7 +7,7 @@ use super::pci::read_function;
 use super::{Root, Scope};
 use crate::model::{
     Gid, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev, NodeType,
-    PciFunction, Port, PortState, Reading, Unread, Uverbs, Why,
+    PciFunction, Port, PortState, Reading, Unread, Uverbs, Why, stack_of,
 };
 use crate::parse::{
     parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
@@ -59,22 +59,7 @@ impl Namespace<'_> {
     /// The RoCE v2 rows that a port with these network devices can have: one for each address that leaves the link, of the
     /// devices themselves, of their masters, and of the VLANs, macvlans and bridges on top.
     fn expected_rows(&self, own: &[String]) -> BTreeSet<(String, IpAddr)> {
-        let mut names: BTreeSet<&str> = own.iter().map(String::as_str).collect();
-        loop {
-            let before = names.len();
-            for netdev in self.netdevs {
-                if netdev.lowers.iter().any(|l| names.contains(l.as_str())) {
-                    names.insert(&netdev.name);
-                }
-                if let (true, Some(master)) = (names.contains(netdev.name.as_str()), &netdev.master)
-                {
-                    names.insert(master);
-                }
-            }
-            if names.len() == before {
-                break;
-            }
-        }
+        let names = stack_of(self.netdevs, own);
         self.interfaces
             .iter()
             .filter(|i| names.contains(i.name.as_str()))
