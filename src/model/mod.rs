@@ -17,7 +17,7 @@ pub(crate) use gpu::{Gpu, GpuInformation, GpuVendor};
 pub(crate) use hca::{
     Hca, LinkLayer, NodeType, PhysState, Port, PortKey, PortState, Rate, Transport, Uverbs,
 };
-pub(crate) use net::{Address, Bond, Interface, Netdev, NetdevKind, Route};
+pub(crate) use net::{Address, Bond, Interface, Netdev, NetdevKind, Route, stack_of};
 pub(crate) use node::{GidDepth, Node};
 pub(crate) use pci::{Bdf, Distance, PciFunction, PciPath};
 pub(crate) use reading::{Reading, Unread, Why, errno_text};

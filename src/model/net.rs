@@ -1,5 +1,6 @@
 //! Network devices, addresses and routes of this network namespace.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::{Bdf, Reading};
@@ -33,6 +34,25 @@ pub(crate) struct Netdev {
     pub(crate) bond: Option<Bond>,
     /// PCI function behind it.
     pub(crate) pci: Option<Bdf>,
+}
+
+/// The names of some network devices, of their masters, and of everything that sits on one of these.
+pub(crate) fn stack_of<'a>(netdevs: &'a [Netdev], own: &'a [String]) -> BTreeSet<&'a str> {
+    let mut names: BTreeSet<&str> = own.iter().map(String::as_str).collect();
+    loop {
+        let before = names.len();
+        for netdev in netdevs {
+            if netdev.lowers.iter().any(|l| names.contains(l.as_str())) {
+                names.insert(&netdev.name);
+            }
+            if let (true, Some(master)) = (names.contains(netdev.name.as_str()), &netdev.master) {
+                names.insert(master);
+            }
+        }
+        if names.len() == before {
+            return names;
+        }
+    }
 }
 
 /// What a network device is, from uevent's DEVTYPE, its directory and /proc/net/vlan.

@@ -207,6 +207,14 @@ impl Maker {
                 vec![at(&v6, netdev), at(&v4, netdev)],
             ),
             Net::Bare => (Vec::new(), Vec::new()),
+            Net::Stray => (
+                vec![v6.clone()],
+                vec![at(&v6, netdev), at(&"10.0.0.1".to_owned(), "mgmt")],
+            ),
+            Net::StrayOverVlan => (
+                Vec::new(),
+                vec![at(&more4, &vlan), at(&"10.0.0.1".to_owned(), "mgmt")],
+            ),
             Net::OwnAndVlan | Net::OwnAndMacvlan => {
                 (vec![v4.clone()], vec![at(&more4, &vlan), at(&v4, netdev)])
             }
@@ -251,7 +259,7 @@ impl Maker {
         let bond = format!("bond{}", number / 2);
         let second = |text: &str| vec![text.to_owned()];
         match net {
-            Net::OwnAndVlan | Net::OnlyVlan => {
+            Net::OwnAndVlan | Net::OnlyVlan | Net::StrayOverVlan => {
                 self.add(&vlan, NetdevKind::Vlan, &[netdev], &second(more4));
             }
             Net::OwnAndMacvlan | Net::OnlyMacvlan => {

@@ -222,13 +222,14 @@ pub(crate) fn decide(node: &Node, rules: &Rules) -> Decision {
 
 /// Looks at a port by itself: usable or not, and why.
 fn start<'a>(node: &Node, main: &BTreeSet<String>, hca: &'a Hca, port: &'a Port) -> Candidate<'a> {
-    let netdevs = port_netdevs(node, port);
     let fabric = match port.link_layer {
         Ok(LinkLayer::InfiniBand) => Some(Fabric::InfiniBand),
         Ok(LinkLayer::Ethernet) => Some(Fabric::Roce),
         _ => None,
     };
     let gid = (fabric == Some(Fabric::Roce)).then(|| choose_gid(node, port));
+    let chosen = gid.as_ref().and_then(|g| g.as_ref().ok().copied());
+    let netdevs = port_netdevs(node, port, chosen);
     let (role, reason) = match unusable(node, hca, port, gid.as_ref()) {
         Some(reason) => (Role::Unusable, reason),
         None => (Role::Data, Reason::Chosen),
@@ -245,7 +246,7 @@ fn start<'a>(node: &Node, main: &BTreeSet<String>, hca: &'a Hca, port: &'a Port)
             role,
             reason,
             fabric,
-            gid: gid.and_then(|g| g.ok().cloned()),
+            gid: chosen.cloned(),
             main_netdev: netdevs.iter().find(|n| main.contains(*n)).cloned(),
             netdevs,
             distances,

@@ -1,6 +1,6 @@
 //! Which row of a RoCE port's GID table is right: RoCE v2, of a network device in this namespace, and not link-local.
 
-use crate::model::{GidClass, GidRow, GidType, NetdevKind, Node, Port, Reading, Unread};
+use crate::model::{GidClass, GidRow, GidType, NetdevKind, Node, Port, Reading, Unread, stack_of};
 
 /// What a row is worth to a RoCE connection from this network namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,8 +103,7 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
         table.rows.iter().map(|r| (r, judge_row(node, r))).collect();
     let rank = |r: &GidRow| {
         (
-            // Only its address says that it is ours.
-            r.ndev.is_err(),
+            is_stranger(node, port, r),
             is_on_top(node, port, r),
             r.gid.class() != GidClass::Ipv4,
             r.index,
@@ -142,6 +141,16 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     } else {
         NoGid::Empty
     })
+}
+
+/// True where nothing but its address says that a row is ours: its network device is not known, or is neither the port's own
+/// nor on top of it. In a container the port's own device is elsewhere, and every row is a stranger's or none is.
+pub(super) fn is_stranger(node: &Node, port: &Port, row: &GidRow) -> bool {
+    let own_is_here = port.netdevs.iter().any(|n| node.netdev(n).is_some());
+    match &row.ndev {
+        Ok(ndev) => own_is_here && !stack_of(node.netdevs(), &port.netdevs).contains(ndev.as_str()),
+        Err(_) => true,
+    }
 }
 
 /// True for the row of a VLAN, macvlan, ipvlan or bridge on top of the port's own device, which may be one itself.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::gid::{RowVerdict, judge_row};
-use crate::model::{NetdevKind, Node, Port};
+use super::gid::{RowVerdict, is_stranger, judge_row};
+use crate::model::{GidRow, NetdevKind, Node, Port};
 
 /// Returns the main network devices: those of the default route, or those given by the user.
 pub(crate) fn main_netdevs(node: &Node, given: &[String]) -> BTreeSet<String> {
@@ -42,8 +42,9 @@ pub(crate) fn main_netdevs(node: &Node, given: &[String]) -> BTreeSet<String> {
     }
 }
 
-/// The network devices of a port in this namespace: its own, their masters, and those its usable GID rows belong to.
-pub(crate) fn port_netdevs(node: &Node, port: &Port) -> BTreeSet<String> {
+/// The network devices of a port in this namespace: its own, their masters, and those its rows belong to: that of the chosen
+/// one, and of the others that are no strangers'.
+pub(crate) fn port_netdevs(node: &Node, port: &Port, chosen: Option<&GidRow>) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = port.netdevs.iter().cloned().collect();
     let masters: Vec<String> = names
         .iter()
@@ -54,6 +55,8 @@ pub(crate) fn port_netdevs(node: &Node, port: &Port) -> BTreeSet<String> {
         port.gid_rows()
             .iter()
             .filter(|r| matches!(judge_row(node, r), RowVerdict::Usable | RowVerdict::V1))
+            .filter(|r| !is_stranger(node, port, r))
+            .chain(chosen)
             .filter_map(|r| r.ndev.clone().ok()),
     );
     names

@@ -7,7 +7,7 @@ use super::pci::read_function;
 use super::{Root, Scope};
 use crate::model::{
     Gid, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev, NodeType,
-    PciFunction, Port, Reading, Unread, Uverbs, Why,
+    PciFunction, Port, PortState, Reading, Unread, Uverbs, Why, stack_of,
 };
 use crate::parse::{
     parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
@@ -60,22 +60,7 @@ impl Namespace<'_> {
     /// The RoCE v2 rows that a port with these network devices can have: one for each address that leaves the link, of the
     /// devices themselves, of their masters, and of the VLANs, macvlans and bridges on top.
     fn expected_rows(&self, own: &[String]) -> BTreeSet<(String, IpAddr)> {
-        let mut names: BTreeSet<&str> = own.iter().map(String::as_str).collect();
-        loop {
-            let before = names.len();
-            for netdev in self.netdevs {
-                if netdev.lowers.iter().any(|l| names.contains(l.as_str())) {
-                    names.insert(&netdev.name);
-                }
-                if let (true, Some(master)) = (names.contains(netdev.name.as_str()), &netdev.master)
-                {
-                    names.insert(master);
-                }
-            }
-            if names.len() == before {
-                break;
-            }
-        }
+        let names = stack_of(self.netdevs, own);
         self.interfaces
             .iter()
             .filter(|i| names.contains(i.name.as_str()))
@@ -256,17 +241,27 @@ fn read_port(
     netdevs: Option<&Vec<String>>,
 ) -> Port {
     let netdevs = netdevs.cloned().unwrap_or_default();
+    let state = root.parsed(&format!("{dir}/state"), parse_port_state);
+    let link_layer = root
+        .text(&format!("{dir}/link_layer"))
+        .map(|t| parse_link_layer(&t));
+    let roce = link_layer == Ok(LinkLayer::Ethernet);
+    let active = state == Ok(PortState::Active);
     let mut port = Port {
         number,
-        state: root.parsed(&format!("{dir}/state"), parse_port_state),
-        phys_state: root.parsed(&format!("{dir}/phys_state"), parse_phys_state),
-        link_layer: root
-            .text(&format!("{dir}/link_layer"))
-            .map(|t| parse_link_layer(&t)),
+        phys_state: parsed_if(
+            scope.inventory || !active,
+            root,
+            dir,
+            "phys_state",
+            parse_phys_state,
+        ),
         rate: root.parsed(&format!("{dir}/rate"), parse_rate),
-        lid: root.parsed(&format!("{dir}/lid"), parse_hex),
-        sm_lid: root.parsed(&format!("{dir}/sm_lid"), parse_hex),
+        lid: parsed_if(scope.inventory || !roce, root, dir, "lid", parse_hex),
+        sm_lid: parsed_if(scope.inventory, root, dir, "sm_lid", parse_hex),
         gids: Err(Unread::new(format!("{dir}/gids"), Why::NotAsked)),
+        state,
+        link_layer,
         netdevs,
     };
     match scope.gids {
@@ -280,6 +275,22 @@ fn read_port(
     port
 }
 
+/// Reads and parses a file, if somebody wants it.
+fn parsed_if<T, E>(
+    wanted: bool,
+    root: &Root,
+    dir: &str,
+    file: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Reading<T> {
+    let path = format!("{dir}/{file}");
+    if wanted {
+        root.parsed(&path, parse)
+    } else {
+        Err(Unread::new(path, Why::NotAsked))
+    }
+}
+
 /// Reads a GID table. With `expected` rows it ends as soon as all of them were found, and the length stays unknown.
 fn read_gid_table(
     root: &Root,
@@ -287,24 +298,22 @@ fn read_gid_table(
     expected: Option<BTreeSet<(String, IpAddr)>>,
 ) -> Reading<GidTable> {
     let mut table = GidTable::default();
+    let mut next = 0;
     if let Some(mut expected) = expected {
-        for index in 0.. {
-            match read_row(root, port, index, &mut table) {
-                Ok(Some(row)) => {
-                    if let (Ok(GidType::V2), Ok(ndev)) = (&row.kind, &row.ndev) {
-                        expected.remove(&(ndev.clone(), row.gid.address()));
-                    }
-                    table.rows.push(row);
+        // An error is the end of the table, or a row that cannot be read: the listing tells what else there is.
+        while let Ok(row) = read_row(root, port, next, &mut table) {
+            next += 1;
+            if let Some(row) = row {
+                if let (Ok(GidType::V2), Ok(ndev)) = (&row.kind, &row.ndev) {
+                    expected.remove(&(ndev.clone(), row.gid.address()));
                 }
-                Ok(None) => {}
-                // The end of the table, or a row that cannot be read: the listing tells what else there is.
-                Err(_) => break,
+                table.rows.push(row);
             }
             if expected.is_empty() {
                 return Ok(table);
             }
         }
-        table = GidTable::default();
+        table.unread.clear();
     }
     let mut indexes: Vec<u32> = root
         .list(&format!("{port}/gids"))?
@@ -313,7 +322,7 @@ fn read_gid_table(
         .collect();
     indexes.sort_unstable();
     table.len = Some(indexes.last().map_or(0, |last| last.saturating_add(1)));
-    for index in indexes {
+    for index in indexes.into_iter().filter(|i| *i >= next) {
         if let Ok(Some(row)) = read_row(root, port, index, &mut table) {
             table.rows.push(row);
         }
