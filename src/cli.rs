@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, topo};
+use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, log, topo};
 use crate::report::ColorChoice;
 
 /// Preflight checks and correct NCCL settings for GPU nodes with RDMA NICs.
@@ -68,6 +68,8 @@ pub(crate) enum Command {
     Gids(gids::GidsArgs),
     /// Show how far each GPU is from each RDMA port
     Topo(topo::TopoArgs),
+    /// Read an NCCL log: the network that was really used, and what its errors mean
+    Log(log::LogArgs),
     /// Write this node as one text file that --root replays anywhere
     Capture(capture::CaptureArgs),
     /// Print a check's page: what it reads, why it matters, what to do

@@ -8,6 +8,7 @@ pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gids;
+pub(crate) mod log;
 mod plan;
 mod select;
 pub(crate) mod topo;
@@ -115,6 +116,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Devices(args) => devices::run(args, cx),
         Command::Gids(args) => gids::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
+        Command::Log(args) => log::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
         Command::Explain(args) => explain::run(args, cx),
         Command::Completions(args) => completions::run(args, cx),

@@ -16,6 +16,7 @@ mod pci;
 mod process;
 mod resolve;
 mod root;
+mod stream;
 mod tree;
 
 pub(crate) use env::Env;
@@ -26,4 +27,5 @@ pub(crate) use process::{
     passwd_home, read_text_file, replace_process, write_atomically, write_private,
 };
 pub(crate) use root::Root;
+pub(crate) use stream::{Input, OpenError, Tail, wait_for_growth};
 pub(crate) use tree::Tree;
