@@ -300,6 +300,13 @@ fn facts<'a>(node: &'a Node, cx: &Cx) -> NodeFacts<'a> {
         node,
         limits: cx.root.text("proc/self/limits"),
         meminfo: cx.root.text("proc/meminfo"),
+        is_arm: cx.root.text("proc/cpuinfo").ok().and_then(|t| {
+            if t.contains("CPU implementer") {
+                Some(true)
+            } else {
+                t.contains("vendor_id").then_some(false)
+            }
+        }),
         peer_memory,
     }
 }

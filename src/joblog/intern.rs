@@ -48,6 +48,12 @@ impl Names {
         Name(number)
     }
 
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
     /// The text of a name.
     pub(super) fn get(&self, name: Name) -> &str {
         usize::try_from(name.0)
@@ -67,7 +73,8 @@ mod tests {
         let (a, b) = (names.keep("a"), names.keep("b"));
         assert_eq!(names.keep("a"), a);
         assert_ne!(a, b);
-        assert_eq!(names.get(names.keep("c")), "(others)");
+        let c = names.keep("c");
+        assert_eq!(names.get(c), "(others)");
         assert_eq!(names.get(b), "b");
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Everything that is kept is bounded, so a log of any size is read in constant memory.
 
+mod ask;
 mod errno;
 mod event;
 mod findings;
 mod here;
 mod intern;
+mod known;
 mod line;
 mod patterns;
 mod read;

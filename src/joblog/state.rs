@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::event::{Event, Kind, Problem};
 use super::intern::{Name, Names};
+use super::known::{Connection, Host, Process, SettingSeen};
 use super::line::{self, Level, Line};
 use super::patterns::Index;
 use super::read;
 use super::scan::Want;
 use super::tally::{HostId, Place, Tally, add};
 use super::text::{after, cut, number_after};
-use crate::model::{Gid, GidClass};
 
 const MOST_NAMES: usize = 8192;
 const MOST_HOSTS: usize = 16_384;
@@ -45,58 +45,6 @@ pub(crate) struct Job {
     pub(super) infos: u64,
     /// Lines that PyTorch's report of an error still has.
     in_report: u8,
-}
-
-/// A process of NCCL.
-#[derive(Debug)]
-pub(super) struct Process {
-    pub(super) host: HostId,
-    pub(super) rank: Option<u32>,
-    /// Ranks of the largest communicator it is in.
-    pub(super) ranks: u32,
-    pub(super) network: Option<Name>,
-}
-
-/// A host.
-#[derive(Debug, Default)]
-pub(super) struct Host {
-    pub(super) name: String,
-    pub(super) processes: usize,
-    pub(super) networks: Vec<Name>,
-    /// Port lists, each as one name with blanks between the ports.
-    pub(super) ports: Vec<Name>,
-    pub(super) bootstraps: Vec<(Name, String)>,
-    /// Interfaces through which connections of the InfiniBand transport are arranged.
-    pub(super) out_of_band: Vec<Name>,
-    pub(super) socket_interfaces: Vec<Name>,
-    pub(super) plugins: Vec<Name>,
-    pub(super) plugin_missing: bool,
-    pub(super) gdr_on: Vec<Name>,
-    pub(super) gdr_off: Vec<Name>,
-    pub(super) gdr_too_far: Vec<Name>,
-    /// Channels to other nodes; those with GPUDirect; those over sockets.
-    pub(super) channels: u64,
-    pub(super) gdr_channels: u64,
-    pub(super) socket_channels: u64,
-    pub(super) connections: Vec<Connection>,
-}
-
-/// The GID that a RoCE connection has on this side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Connection {
-    /// Number in NCCL's list of ports.
-    pub(super) device: u32,
-    pub(super) index: i32,
-    pub(super) gid: Gid,
-}
-
-/// A variable and a value that NCCL reports.
-#[derive(Debug)]
-pub(super) struct SettingSeen {
-    pub(super) name: Name,
-    pub(super) value: Name,
-    pub(super) first: Place,
-    pub(super) hosts: BTreeSet<HostId>,
 }
 
 impl Default for Job {
@@ -416,46 +364,5 @@ impl Job {
             .and_then(|p| self.processes.get(p)?.rank)
             .or(line.rank);
         self.problem(&Problem::of(kind), text, place, process, rank);
-    }
-
-    // What the findings ask.
-
-    /// A host's name.
-    pub(super) fn host_name(&self, id: HostId) -> &str {
-        self.hosts.get(id).map_or("", |h| h.name.as_str())
-    }
-
-    /// The ports of a host, `mlx5_0:1/RoCE`, over all its lists.
-    pub(super) fn ports_of(&self, id: HostId) -> BTreeSet<&str> {
-        self.hosts
-            .get(id)
-            .into_iter()
-            .flat_map(|h| &h.ports)
-            .flat_map(|list| self.names.get(*list).split(' '))
-            .collect()
-    }
-
-    /// Values of a variable, in the order in which they were seen.
-    pub(super) fn values_of(&self, name: &str) -> Vec<&str> {
-        self.settings
-            .iter()
-            .filter(|s| self.names.get(s.name) == name)
-            .map(|s| self.names.get(s.value))
-            .collect()
-    }
-
-    /// The tallies of a kind.
-    pub(super) fn tallies(&self, of: impl Fn(Kind) -> bool) -> impl Iterator<Item = &Tally> {
-        self.tallies.iter().filter(move |t| of(t.kind))
-    }
-
-    /// True where some message's own GID, or that of a connection, is link-local or empty.
-    pub(super) fn has_link_local_connection(&self) -> bool {
-        self.hosts.iter().flat_map(|h| &h.connections).any(|c| {
-            matches!(
-                c.gid.class(),
-                GidClass::LinkLocal | GidClass::Ipv4LinkLocal | GidClass::Empty
-            )
-        })
     }
 }

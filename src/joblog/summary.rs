@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::state::{Host, Job};
+use super::known::Host;
+use super::state::Job;
 use crate::model::order::natural;
 
 /// The job in short.

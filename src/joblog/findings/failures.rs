@@ -17,7 +17,7 @@ pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
             Kind::QueryDevice | Kind::QueryPort => Some(query(tally.kind)),
             Kind::GidType { errno } => Some(gid_type(errno)),
             Kind::Async(event) => Some(event_finding(event)),
-            Kind::SharedMemory { errno } => Some(shared_memory(job, errno)),
+            Kind::SharedMemory { errno } => shared_memory(job, errno),
             Kind::Graph => Some(graph(job)),
             Kind::Mismatch => Some(mismatch()),
             Kind::DataDirect => Some(data_direct()),
@@ -204,20 +204,23 @@ fn event_finding(event: AsyncEvent) -> LogFinding {
             "a device or one of its queues reported a fatal event",
         )
         .why("the device was reset or a queue broke; from 2.23.4 on NCCL ends the communicator")
-        .check("hca.firmware-differs")
         .fix("look at the kernel's messages about the device at that time")
         .command("dmesg | grep -i mlx5"),
         AsyncEvent::Other => new(Severity::Note, "a device reported an asynchronous event"),
     }
 }
 
-fn shared_memory(job: &Job, errno: i32) -> LogFinding {
-    // The message without a reason mostly stands beside one that has it.
-    let full = errno == ENOSPC
-        || job
-            .tallies(|k| matches!(k, Kind::SharedMemory { errno: ENOSPC }))
+fn shared_memory(job: &Job, errno: i32) -> Option<LogFinding> {
+    let full = errno == ENOSPC;
+    let with_reason = || {
+        job.tallies(|k| matches!(k, Kind::SharedMemory { errno: 1.. }))
             .next()
-            .is_some();
+            .is_some()
+    };
+    // The message without a reason stands beside one that has it.
+    if errno == 0 && with_reason() {
+        return None;
+    }
     let (message, why) = if full {
         (
             "no space for a segment of shared memory in /dev/shm",
@@ -229,14 +232,15 @@ fn shared_memory(job: &Job, errno: i32) -> LogFinding {
             "/dev/shm is too small or not shared between the ranks of this node, or its files were removed (RemoveIPC)",
         )
     };
-    LogFinding::new("log.shared-memory", Severity::Error, message)
+    let finding = LogFinding::new("log.shared-memory", Severity::Error, message)
         .why(why)
         .check("limits.shm")
         .fix(
             "give the container more: `--shm-size=16g` or `--ipc=host` for Docker, an emptyDir with `medium: Memory` on \
              /dev/shm in a pod",
         )
-        .command("df -h /dev/shm")
+        .command("df -h /dev/shm");
+    Some(finding)
 }
 
 fn graph(job: &Job) -> LogFinding {

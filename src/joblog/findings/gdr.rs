@@ -79,7 +79,7 @@ pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
     }
 }
 
-fn hosts(job: &Job, is: impl Fn(&crate::joblog::state::Host) -> bool) -> Vec<HostId> {
+fn hosts(job: &Job, is: impl Fn(&crate::joblog::known::Host) -> bool) -> Vec<HostId> {
     job.hosts
         .iter()
         .enumerate()

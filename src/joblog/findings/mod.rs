@@ -5,6 +5,8 @@ mod failures;
 mod gdr;
 mod modify_qp;
 mod network;
+mod notes;
+mod ports;
 mod sockets;
 
 use super::state::Job;
@@ -170,14 +172,29 @@ pub(crate) fn shortened(list: &[String], most: usize) -> String {
 pub(crate) fn findings(job: &Job) -> Vec<LogFinding> {
     let mut found = Vec::new();
     network::find(job, &mut found);
+    ports::find(job, &mut found);
+    notes::find(job, &mut found);
     modify_qp::find(job, &mut found);
     completion::find(job, &mut found);
     failures::find(job, &mut found);
     sockets::find(job, &mut found);
     gdr::find(job, &mut found);
+    // Where a link-local row made something fail, that is said with the failure.
+    let has_failed = |f: &LogFinding| {
+        matches!(
+            f.id,
+            "log.retries-link-local" | "log.gid-link-local" | "log.gid-empty"
+        )
+    };
+    if found.iter().any(has_failed) {
+        found.retain(|f| f.id != "log.connection-link-local");
+    }
     let mut found: Vec<LogFinding> = found.into_iter().map(LogFinding::finish).collect();
     found.sort_by(|a, b| {
-        (b.finding.severity.cmp(&a.finding.severity)).then_with(|| a.first.cmp(&b.first))
+        (b.finding.severity.cmp(&a.finding.severity))
+            // What stands nowhere in particular comes after what can be looked up.
+            .then_with(|| a.first.is_none().cmp(&b.first.is_none()))
+            .then_with(|| a.first.cmp(&b.first))
     });
     found
 }

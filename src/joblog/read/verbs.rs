@@ -168,17 +168,9 @@ pub(in super::super) fn async_event(text: &str) -> Option<Event<'_>> {
         AsyncEvent::PortActive
     } else if has(&["GID table", "GID_CHANGE"]) {
         AsyncEvent::GidChange
-    } else if has(&["non-fatal"]) && !has(&["LID", "P_Key", "pkey", "SM ", "client"]) {
+    } else if has(&["non-fatal"]) && !has(&["LID", "P_Key", "pkey", "SM ", "client rereg"]) {
         AsyncEvent::Other
-    } else if has(&[
-        "LID",
-        "P_Key",
-        "pkey",
-        "PKEY",
-        "SM ",
-        "SM_",
-        "client reregister",
-    ]) {
+    } else if has(&["LID", "P_Key", "pkey", "PKEY", "SM ", "SM_", "client rereg"]) {
         AsyncEvent::Subnet
     } else if has(&["fatal", "catastrophic", "access violation"]) {
         AsyncEvent::Fatal

@@ -352,7 +352,12 @@ fn end(answer: &Answer, style: Style) -> String {
         .iter()
         .find(|f| f.finding.severity > Severity::Note);
     let next = match first.and_then(|f| f.finding.remedy.as_ref()) {
-        Some(remedy) => Some(escape(&remedy.text).into_owned()),
+        // The finding has all of it; here its first step.
+        Some(remedy) => remedy
+            .text
+            .split("; ")
+            .next()
+            .map(|t| escape(t).into_owned()),
         None if unknown => {
             Some("the log does not say which network was used; NCCL_DEBUG=INFO shows it".to_owned())
         }

@@ -1,11 +1,13 @@
 //! Whether this node agrees with the log: rows behind the indexes, ports, limits. Says nothing that was not read.
 
+mod rows;
+
 use std::collections::BTreeSet;
 
 use super::event::Kind;
 use super::state::Job;
 use crate::checks::{Finding, Severity};
-use crate::model::{GidClass, GidType, LinkLayer, Node, Port, Reading};
+use crate::model::{Node, Port, Reading};
 
 /// A node, and what is read beside it.
 pub(crate) struct NodeFacts<'a> {
@@ -15,6 +17,8 @@ pub(crate) struct NodeFacts<'a> {
     pub(crate) limits: Reading<String>,
     /// /proc/meminfo.
     pub(crate) meminfo: Reading<String>,
+    /// Whether the CPU is an Arm; none where /proc/cpuinfo does not tell.
+    pub(crate) is_arm: Option<bool>,
     /// Paths by which NCCL tells that a peer memory module is loaded, and whether they exist.
     pub(crate) peer_memory: Vec<(&'static str, bool)>,
 }
@@ -24,7 +28,7 @@ pub(crate) fn here(job: &Job, facts: &NodeFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     let used = used_ports(job);
     devices(facts.node, &used, &mut found);
-    rows(job, facts.node, &used, &mut found);
+    rows::rows(job, facts.node, &used, &mut found);
     memory(job, facts, &mut found);
     peer_memory(job, facts, &mut found);
     found
@@ -116,96 +120,6 @@ fn devices(node: &Node, used: &BTreeSet<(String, u32)>, found: &mut Vec<Finding>
     }
 }
 
-/// The rows behind the indexes that the log speaks of.
-fn rows(job: &Job, node: &Node, used: &BTreeSet<(String, u32)>, found: &mut Vec<Finding>) {
-    let set = job
-        .values_of("NCCL_IB_GID_INDEX")
-        .into_iter()
-        .filter_map(|v| v.parse::<u32>().ok());
-    let failed = job
-        .tallies
-        .iter()
-        .flat_map(|t| &t.indexes)
-        .filter_map(|i| u32::try_from(*i).ok());
-    let connected = job
-        .hosts
-        .iter()
-        .flat_map(|h| &h.connections)
-        .filter_map(|c| u32::try_from(c.index).ok());
-    let indexes: BTreeSet<u32> = set.chain(failed).chain(connected).collect();
-    for index in indexes {
-        for (device, number) in used {
-            if let Some(port) = port(node, device, *number) {
-                found.extend(row(node, device, port, index));
-            }
-        }
-    }
-}
-
-fn row(node: &Node, device: &str, port: &Port, index: u32) -> Option<Finding> {
-    let hca = node.hca(device)?;
-    let subject = format!("{device}/{}", port.number);
-    let dir = format!("{}/ports/{}", hca.dir, port.number);
-    let file = format!("{dir}/gids/{index}");
-    if port.link_layer == Ok(LinkLayer::InfiniBand) {
-        return None;
-    }
-    let table = port.gids.as_ref().ok()?;
-    let new = |severity, what: String| {
-        Finding::new(
-            severity,
-            &subject,
-            format!("index {index} of {subject} {what} on this node"),
-        )
-    };
-    let fix = |finding: Finding| {
-        finding
-            .fix("let this node choose its rows")
-            .command("eval \"$(rdmactl env)\"")
-    };
-    let Some(row) = table.row(index) else {
-        if !table.is_complete() || table.unread.iter().any(|(i, _)| *i == index) {
-            return None;
-        }
-        return Some(fix(
-            new(Severity::Warning, "is an empty row".to_owned()).file(&file, "no GID")
-        ));
-    };
-    let shown = row.gid.address();
-    let finding = match row.gid.class() {
-        GidClass::Empty => new(Severity::Warning, "is an empty row".to_owned()),
-        GidClass::LinkLocal | GidClass::Ipv4LinkLocal => {
-            new(Severity::Warning, format!("is link-local ({shown})"))
-        }
-        GidClass::Ipv4 | GidClass::Ipv6 => {
-            if row.kind == Ok(GidType::V1) {
-                let finding = new(Severity::Warning, format!("is a RoCE v1 row ({shown})"));
-                return Some(fix(
-                    finding.file(&format!("{dir}/gid_attrs/types/{index}"), "RoCE v1")
-                ));
-            }
-            if let Ok(ndev) = &row.ndev
-                && !ndev.is_empty()
-                && node.netdevs.is_ok()
-                && node.netdev(ndev).is_none()
-            {
-                let finding = new(
-                    Severity::Warning,
-                    format!("({shown}) belongs to {ndev}, which is not in this network namespace"),
-                );
-                return Some(fix(
-                    finding.file(&format!("{dir}/gid_attrs/ndevs/{index}"), ndev)
-                ));
-            }
-            return Some(
-                new(Severity::Note, format!("is {shown}, a usable RoCE v2 row"))
-                    .file(&file, row.gid),
-            );
-        }
-    };
-    Some(fix(finding.file(&file, row.gid)))
-}
-
 /// memlock and CmaTotal where memory could not be had.
 fn memory(job: &Job, facts: &NodeFacts, found: &mut Vec<Finding>) {
     const ENOMEM: i32 = 12;
@@ -251,15 +165,20 @@ fn memory(job: &Job, facts: &NodeFacts, found: &mut Vec<Finding>) {
         .lines()
         .find_map(|l| l.strip_prefix("CmaTotal:"))
         .map(str::trim);
-    if cma == Some("0 kB") && memlock == Some("unlimited") {
+    // An x86 kernel has no CMA memory unless it is asked for, and needs none.
+    if cma == Some("0 kB") && memlock == Some("unlimited") && facts.is_arm != Some(false) {
         found.push(
             Finding::new(
-                Severity::Warning,
+                if facts.is_arm == Some(true) {
+                    Severity::Warning
+                } else {
+                    Severity::Note
+                },
                 "CmaTotal",
                 "CmaTotal is 0 kB: on an Arm kernel registrations then fail with ENOMEM in spite of an unlimited memlock",
             )
             .file("proc/meminfo", "CmaTotal: 0 kB")
-            .fix("on Arm, boot with cma=SIZE (for example cma=512M); on x86 this means nothing"),
+            .fix("on Arm, boot with cma=SIZE (for example cma=512M)"),
         );
     }
 }
