@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, gpus, topo};
+use crate::commands::{
+    capture, check, completions, devices, env, exec, explain, gids, gpus, log, topo,
+};
 use crate::report::ColorChoice;
 
 /// Preflight checks and correct NCCL settings for GPU nodes with RDMA NICs.
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Gpus(gpus::GpusArgs),
     /// Show how far each GPU is from each RDMA port
     Topo(topo::TopoArgs),
+    /// Read an NCCL log: the network that was really used, and what its errors mean
+    Log(log::LogArgs),
     /// Write this node as one text file that --root replays anywhere
     Capture(capture::CaptureArgs),
     /// Print a check's page: what it reads, why it matters, what to do

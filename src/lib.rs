@@ -8,6 +8,7 @@
 //! ```
 //!
 //! - `sys` is the only room that touches the machine; everything read goes through `sys::Root`.
+//! - `joblog` turns the bytes of an NCCL log into findings; pure as well.
 //! - `parse`, `model`, `roles`, `nccl` and `checks` are pure: they see no path on disk, no clock, no environment.
 //! - `report` turns results into bytes.
 //! - `commands` is glue: read, decide, print.
@@ -24,6 +25,7 @@ mod error;
 mod exit;
 #[cfg(test)]
 mod faults;
+mod joblog;
 mod model;
 mod nccl;
 mod parse;

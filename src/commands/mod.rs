@@ -9,6 +9,7 @@ pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gids;
 pub(crate) mod gpus;
+pub(crate) mod log;
 mod plan;
 mod select;
 pub(crate) mod topo;
@@ -117,6 +118,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Gids(args) => gids::run(args, cx),
         Command::Gpus(args) => gpus::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
+        Command::Log(args) => log::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
         Command::Explain(args) => explain::run(args, cx),
         Command::Completions(args) => completions::run(args, cx),

@@ -47,14 +47,28 @@ pub(crate) fn write_line<T: Serialize>(
     writeln!(out, "{text}")
 }
 
+/// Writes an answer that is not about one node; `host` where it was held against one.
+pub(crate) fn write_for<T: Serialize>(
+    host: Option<&str>,
+    body: T,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let text = serde_json::to_string_pretty(&framed(host, body)).map_err(std::io::Error::other)?;
+    writeln!(out, "{text}")
+}
+
 fn envelope<T: Serialize>(node: &Node, body: T) -> Envelope<'_, T> {
+    framed(known(&node.hostname).map(String::as_str), body)
+}
+
+fn framed<T: Serialize>(host: Option<&str>, body: T) -> Envelope<'_, T> {
     Envelope {
         schema: SCHEMA,
         tool: Tool {
             name: "rdmactl",
             version: env!("CARGO_PKG_VERSION"),
         },
-        host: known(&node.hostname).map(String::as_str),
+        host,
         body,
     }
 }

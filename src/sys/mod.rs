@@ -16,6 +16,7 @@ mod pci;
 mod process;
 mod resolve;
 mod root;
+mod stream;
 mod tree;
 
 pub(crate) use env::Env;
@@ -28,4 +29,5 @@ pub(crate) use process::{
     passwd_home, read_text_file, replace_process, write_atomically, write_private,
 };
 pub(crate) use root::Root;
+pub(crate) use stream::{Input, OpenError, Tail, wait_for_growth};
 pub(crate) use tree::{Entry, HEADER as CAPTURE_HEADER, Tree};
