@@ -165,9 +165,9 @@ fn no_fault_of_a_single_file_makes_an_answer_wrong() {
             let turn = |i: usize| position % PART == 0 && position / PART % faults.len() == i;
             let chosen: Vec<_> = (0..faults.len()).filter(|i| all || turn(*i)).collect();
             for (what, fault) in chosen.into_iter().map(|i| faults[i].clone()) {
-                let mut faulty = whole.clone();
-                faulty.replace(path, fault);
-                let after = answer(&faulty);
+                let mut broken = whole.clone();
+                broken.replace(path, fault);
+                let after = answer(&broken);
                 runs += 1;
                 for (id, verdict) in &after.verdicts {
                     if *verdict == Outcome::Fine && before.verdicts[id] == Outcome::Trouble {

@@ -19,13 +19,15 @@ pub(crate) mod pci;
 pub(crate) mod port;
 pub(crate) mod sys;
 
-pub(crate) use catalogue::{ALIASES, REMOVED, all, find, nearest_id, selected};
+#[cfg(test)]
+pub(crate) use catalogue::ALIASES;
+pub(crate) use catalogue::{REMOVED, all, find, nearest_id, selected};
 pub(crate) use declare::{
-    Check, Collector, Evidence, Facts, Finding, Remedy, Severity, Subject, Verdict, declare_check,
+    Check, Collector, Facts, Finding, Severity, Subject, Verdict, declare_check,
 };
 pub(crate) use expect::{Expectations, Requirement, Version};
 pub(crate) use run::{Outcome, Report, Summary, run};
-pub(crate) use thresholds::{THRESHOLDS, Threshold, Thresholds};
+pub(crate) use thresholds::{THRESHOLDS, Thresholds};
 
 #[cfg(test)]
 mod tests;

@@ -9,9 +9,7 @@ use super::{
 use crate::nccl::config::Settings;
 use crate::nccl::release::Release;
 use crate::roles::{Rules, decide};
-use crate::sys::{
-    Entry, Env, HealthScope, Root, Scope, Tree, read_health, read_node, start_programs,
-};
+use crate::sys::{Env, HealthScope, Root, Scope, Tree, read_health, read_node, start_programs};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")

@@ -10,7 +10,10 @@ use crate::exit::Exit;
 use crate::nccl::config::candidates;
 use crate::nccl::release::Release;
 use crate::redact::Redactor;
-use crate::sys::{Root, Scope, find_nccl, passwd_home, read_node, write_private};
+use crate::sys::{
+    HealthScope, Root, Scope, find_nccl, passwd_home, read_health, read_node, start_programs,
+    write_private,
+};
 
 /// Arguments of `capture`.
 #[derive(Debug, Args)]
@@ -31,7 +34,9 @@ pub(crate) struct CaptureArgs {
 pub(crate) fn run(args: &CaptureArgs, cx: &mut Cx) -> Result<Exit> {
     let mut root = std::mem::replace(&mut cx.root, Root::live());
     root.start_recording();
+    let programs = start_programs(&root, &cx.env);
     let node = read_node(&root, Scope::FULL);
+    let _ = read_health(&root, &cx.env, &node, programs, HealthScope::default());
     let _ = find_nccl(&root, &cx.env);
     for release in [Release::OLDEST, Release::NEWEST] {
         let home = passwd_home(&root);

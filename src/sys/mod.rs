@@ -30,4 +30,6 @@ pub(crate) use process::{
 };
 pub(crate) use root::Root;
 pub(crate) use stream::{Input, OpenError, Tail, wait_for_growth};
-pub(crate) use tree::{Entry, HEADER as CAPTURE_HEADER, Tree};
+pub(crate) use tree::Tree;
+#[cfg(test)]
+pub(crate) use tree::{Entry, HEADER as CAPTURE_HEADER};
