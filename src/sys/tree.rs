@@ -64,9 +64,14 @@ pub(crate) struct TreeError {
 }
 
 impl Tree {
-    /// Puts an entry; a file wins over a mere `Exists`, which never replaces anything.
+    /// Puts an entry; a mere `Exists` never replaces anything, and a directory nothing but that.
     pub(crate) fn put(&mut self, path: &str, entry: Entry) {
-        if matches!(entry, Entry::Exists | Entry::Dir) && self.entries.contains_key(path) {
+        let kept = match (self.entries.get(path), &entry) {
+            (Some(old), Entry::Dir) => *old != Entry::Exists,
+            (Some(_), Entry::Exists) => true,
+            _ => false,
+        };
+        if kept {
             return;
         }
         self.entries.insert(path.to_owned(), entry);
