@@ -58,7 +58,7 @@ fn compare() {
     let root = tempfile::tempdir().unwrap();
     let node = Node::new(root.path());
     let [every_row, needed, nothing] = lists(&node);
-    let [env, every, need, start] = medians([
+    let [env, every, need, start] = medians(&[
         node.env(&[]),
         looping(&every_row),
         looping(&needed),
@@ -142,7 +142,7 @@ struct Cost {
 }
 
 /// The median costs of each program; they take turns, so that what disturbs one disturbs all.
-fn medians<const N: usize>(programs: [Program; N]) -> [Cost; N] {
+fn medians<const N: usize>(programs: &[Program; N]) -> [Cost; N] {
     let mut costs = [const { Vec::new() }; N];
     for _ in 0..RUNS {
         for (program, costs) in programs.iter().zip(&mut costs) {

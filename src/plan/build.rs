@@ -446,6 +446,25 @@ fn with_plan(mut settings: Settings, variables: &[Variable]) -> Settings {
 /// Proves the plan for every release in question. Where something that is set already stands in the way, it is unset, or
 /// shadowed where a configuration file sets it.
 fn prove(request: &Request, plan: &mut Plan, intent: &Intent) -> Result<(), PlanError> {
+    let before = plan.variables.len();
+    clear_the_way(request, plan, intent)?;
+    if plan.variables.len() == before {
+        return Ok(());
+    }
+    // What was cleared for one release must be right for those before it, too.
+    for release in plan.releases.clone() {
+        let settings = with_plan((request.existing)(release), &plan.variables);
+        verify(request.node, &settings, release, intent).map_err(|difference| {
+            PlanError::NotProved {
+                release,
+                difference,
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn clear_the_way(request: &Request, plan: &mut Plan, intent: &Intent) -> Result<(), PlanError> {
     for release in plan.releases.clone() {
         let existing = (request.existing)(release);
         shadow_files(&existing, plan);

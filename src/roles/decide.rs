@@ -279,8 +279,11 @@ fn unusable(
         Err(unread) => return Some(Reason::StateUnread(unread.clone())),
     }
     let must_have_node = node.dev_infiniband.is_ok() || node.container.is_some();
-    let missing = hca.uverbs.number.is_none() || hca.uverbs.node_exists == Some(false);
-    if must_have_node && missing {
+    let unnumbered = hca.uverbs.number.is_none();
+    let missing = unnumbered || hca.uverbs.node_exists == Some(false);
+    // Where others have one, the list of those is there, and verbs shows no device that is not in it.
+    let unlisted = unnumbered && node.hcas().iter().any(|h| h.uverbs.number.is_some());
+    if must_have_node && missing || unlisted {
         return Some(Reason::NoUverbs(hca.uverbs.number));
     }
     match gid {

@@ -2,7 +2,7 @@
 
 use super::Setup;
 use crate::model::fixture::absent;
-use crate::model::{LinkLayer, NodeType, PhysState, PortState, Unread, Why};
+use crate::model::{LinkLayer, NodeType, PhysState, PortState, Unread, Uverbs, Why};
 
 /// The word for the reason of `mlx5_1` and the reason itself, after a change to its node.
 fn reason(change: impl FnOnce(Setup) -> Setup) -> (String, String) {
@@ -119,6 +119,24 @@ fn a_device_needs_its_uverbs_node_where_nodes_are() {
     );
     let unknown = reason(|s| s.hca("mlx5_1", |h| h.uverbs.node_exists = None));
     assert_eq!(unknown.0, "data data");
+}
+
+#[test]
+fn a_device_without_uverbs_beside_others_with_one_is_never_listed() {
+    let without_dev =
+        |s: Setup| s.node(|n| n.dev_infiniband = Err(Unread::new("dev", Why::Absent)));
+    let unnumbered = |s: Setup, name: &str| s.hca(name, |h| h.uverbs = Uverbs::default());
+    assert_eq!(
+        reason(|s| without_dev(unnumbered(s, "mlx5_1"))).0,
+        "unusable no-uverbs"
+    );
+    // Where no device has one, nobody looked.
+    let none = |s| {
+        ["mlx5_0", "mlx5_1", "mlx5_2"]
+            .iter()
+            .fold(s, |s, name| unnumbered(s, name))
+    };
+    assert_eq!(reason(|s| without_dev(none(s))).0, "data data");
 }
 
 #[test]
