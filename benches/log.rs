@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::disallowed_methods,
+    clippy::format_push_string,
     clippy::cast_precision_loss,
     reason = "a benchmark starts programs, prints figures and fails by panicking"
 )]
@@ -61,7 +62,8 @@ fn best(mut once: impl FnMut() -> (Duration, u64)) -> (Duration, u64) {
 /// Runs a program; its time, and the `VmHWM` it was last seen with, in KiB.
 fn run(command: &mut Command) -> (Duration, u64) {
     let start = Instant::now();
-    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    // Into a pipe: grep stops at the first match where it sees that nobody reads.
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut peak = 0;
     while child.try_wait().unwrap().is_none() {
         let status =

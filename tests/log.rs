@@ -4,7 +4,11 @@
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "helpers of tests fail by panicking, and start the program"
+    clippy::cast_possible_truncation,
+    clippy::format_collect,
+    clippy::format_push_string,
+    clippy::too_many_lines,
+    reason = "tests may be plain and long; helpers fail by panicking, and start the program"
 )]
 
 use std::io::{Read as _, Write as _};

@@ -155,6 +155,9 @@ fn read_files(
             }
         }
         scanner.finish(&mut |line, text| job.feed(file, line, text));
+        if args.follow {
+            shown.news(args, job, cx)?;
+        }
     }
     Ok(all_read)
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::text::find;
+
 /// How NCCL labels a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Level {
@@ -90,7 +92,7 @@ fn split_at_label(line: &str) -> Option<(&str, Level, &str)> {
     const NAME: &str = "NCCL ";
     let mut from = 0;
     loop {
-        let at = from + line.get(from..)?.find(NAME)?;
+        let at = from + find(line.get(from..)?, NAME)?;
         let rest = line.get(at + NAME.len()..)?;
         let level = match rest.as_bytes().first() {
             Some(b'I') if rest.starts_with("INFO ") => Some((Level::Info, "INFO ".len())),

@@ -5,6 +5,7 @@
 
 use super::event::Event;
 use super::read;
+use super::text::find;
 
 /// A kind of message.
 pub(super) struct Pattern {
@@ -128,7 +129,7 @@ impl Index {
         let anywhere = self.anywhere.iter().filter(|_| is_warning);
         by_first
             .chain(anywhere)
-            .filter(|p| p.contains.is_empty() || p.contains.iter().any(|c| text.contains(c)))
+            .filter(|p| p.contains.is_empty() || p.contains.iter().any(|c| find(text, c).is_some()))
             .find_map(|p| Some((*p, (p.read)(text)?)))
     }
 }

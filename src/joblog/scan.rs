@@ -136,16 +136,15 @@ impl Scanner {
     /// Hands on a line: the part between carriage returns in which NCCL speaks.
     fn line(&mut self, line: &[u8], number: u64, each: &mut dyn FnMut(u64, &[u8]) -> Want) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let part = match memchr(b'\r', line) {
-            None => line,
-            Some(_) => {
-                let hit = self.finder.find(line).unwrap_or(0);
-                let start =
-                    memrchr(b'\r', line.get(..hit).unwrap_or_default()).map_or(0, |n| n + 1);
-                let part = line.get(start..).unwrap_or_default();
-                let end = memchr(b'\r', part).unwrap_or(part.len());
-                part.get(..end).unwrap_or_default()
-            }
+        let part = if memchr(b'\r', line).is_none() {
+            line
+        } else {
+            let hit = self.finder.find(line).unwrap_or(0);
+            let before = line.get(..hit).unwrap_or_default();
+            let start = memrchr(b'\r', before).map_or(0, |n| n + 1);
+            let part = line.get(start..).unwrap_or_default();
+            let end = memchr(b'\r', part).unwrap_or(part.len());
+            part.get(..end).unwrap_or_default()
         };
         // Of a line that is too long the part around NCCL's name counts, its prefix included.
         let part = if part.len() > MOST_LINE {

@@ -4,6 +4,7 @@ use super::LogFinding;
 use crate::checks::Severity;
 use crate::joblog::state::Job;
 use crate::joblog::tally::HostId;
+use crate::nccl::release::Release;
 
 pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
     let off: Vec<HostId> = hosts(job, |h| !h.gdr_off.is_empty());
@@ -28,7 +29,11 @@ pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
             "NCCL saw neither a peer memory module nor DMA-BUF; releases before 2.23.4 do not look for nvidia_peermem \
              below /sys/module and so miss it on the distribution's RDMA stack; data then goes through the host's memory",
         )
-        .check("gdr.unavailable")
+        .check(if is_old(job) {
+            "gdr.peermem-unseen"
+        } else {
+            "gdr.unavailable"
+        })
         .fix(
             "load nvidia_peermem, or use the open kernel modules, a kernel from 5.12 on and rdma-core with DMA-BUF; where it is \
              loaded already, use NCCL 2.23.4 or newer (`rdmactl check --only gdr`)",
@@ -86,4 +91,12 @@ fn hosts(job: &Job, is: impl Fn(&crate::joblog::known::Host) -> bool) -> Vec<Hos
         .filter(|(_, h)| is(h))
         .map(|(id, _)| id)
         .collect()
+}
+
+/// A release that does not look for `nvidia_peermem` below /sys/module.
+fn is_old(job: &Job) -> bool {
+    job.releases
+        .iter()
+        .filter_map(|r| job.names.get(*r).parse::<Release>().ok())
+        .any(|r| r < Release::new(2, 23, 4))
 }

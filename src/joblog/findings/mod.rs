@@ -227,7 +227,9 @@ fn link_of(job: &Job, tally: &Tally) -> Link {
             }
         }
         if !known {
-            ports.iter().for_each(|p| note(p));
+            for port in &ports {
+                note(port);
+            }
         }
     }
     match seen {

@@ -50,7 +50,13 @@ pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
             local,
             remote,
         };
-        if link_of(job, tally) == Link::InfiniBand {
+        let is_infiniband = match link_of(job, tally) {
+            Link::InfiniBand => true,
+            Link::RoCE => false,
+            // Releases that show the index show GIDs too, unless the connection has none.
+            Link::Unknown => !tally.indexes.is_empty() && tally.gids == (None, None),
+        };
+        if is_infiniband {
             found.push(case.infiniband(errno));
             continue;
         }
@@ -76,7 +82,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn finding(&self, id: &'static str, message: String) -> LogFinding {
+    fn start(&self, id: &'static str, message: String) -> LogFinding {
         LogFinding::new(id, self.severity, message)
     }
 
@@ -103,7 +109,7 @@ impl Case<'_> {
     }
 
     fn infiniband(&self, errno: i32) -> LogFinding {
-        self.of(self.finding(
+        self.of(self.start(
             "log.modify-qp",
             format!(
                 "a connection over InfiniBand could not be set up: {}",
@@ -120,7 +126,7 @@ impl Case<'_> {
     }
 
     fn empty(&self, errno: i32) -> LogFinding {
-        self.of(self.finding(
+        self.of(self.start(
             "log.gid-empty",
             format!(
                 "the row of the GID table that NCCL used is empty: ibv_modify_qp failed with {}; {}; {}",
@@ -138,7 +144,7 @@ impl Case<'_> {
     }
 
     fn foreign(&self) -> LogFinding {
-        self.of(self.finding(
+        self.of(self.start(
             "log.gid-foreign",
             format!(
                 "the GID belongs to a network device that is not in this network namespace: ibv_modify_qp failed with \
@@ -169,7 +175,7 @@ impl Case<'_> {
                  v2): one index number can mean different rows on different nodes or ports",
             ),
         };
-        self.of(self.finding(
+        self.of(self.start(
             "log.gid-mismatch",
             format!(
                 "{what}: ibv_modify_qp failed with {}; {}; {}",
@@ -184,7 +190,7 @@ impl Case<'_> {
     }
 
     fn no_route(&self, errno: i32) -> LogFinding {
-        self.of(self.finding(
+        self.of(self.start(
             "log.no-route",
             format!(
                 "no route from the local GID's interface to the peer: ibv_modify_qp failed with {}; {}",
@@ -205,7 +211,7 @@ impl Case<'_> {
     }
 
     fn memory(&self) -> LogFinding {
-        self.of(self.finding(
+        self.of(self.start(
             "log.enomem",
             format!("ibv_modify_qp failed with {}", errno::shown(ENOMEM)),
         ))
@@ -221,7 +227,7 @@ impl Case<'_> {
         } else {
             format!("{}, {}", errno::shown(errno), errno::words(errno))
         };
-        self.of(self.finding(
+        self.of(self.start(
             "log.modify-qp",
             format!(
                 "a connection could not be set up: ibv_modify_qp failed with {name}; {}; {}",
@@ -241,7 +247,7 @@ impl Case<'_> {
             Some(GidClass::LinkLocal | GidClass::Ipv4LinkLocal)
         ) {
             found.push(
-                self.of(self.finding(
+                self.of(self.start(
                     "log.gid-link-local",
                     format!(
                         "the peer's address was not resolved from a link-local GID: {what}; {}; {}",
@@ -274,7 +280,7 @@ impl Case<'_> {
                 .map(|h| self.job.host_name(*h).to_owned())
                 .collect();
             found.push(
-                self.finding(
+                self.start(
                     "log.host-unreachable",
                     format!(
                         "all {} of {} time out, with proper GIDs: {what}; {}",
@@ -333,7 +339,7 @@ impl Case<'_> {
             )
         };
         let finding = self
-            .finding("log.rail-unreachable", message)
+            .start("log.rail-unreachable", message)
             .of_hosts(self.job, self.tally, hosts)
             .why(why)
             .check(if unknown {

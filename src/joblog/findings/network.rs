@@ -100,8 +100,11 @@ pub(super) fn find(job: &Job, found: &mut Vec<LogFinding>) {
     found.push(finding.on(job, &on_sockets));
 }
 
+/// Reason, fix, check, messages, and whether sockets were asked for.
+type Reason<'a> = (String, &'static str, &'static str, Option<&'a Tally>, bool);
+
 /// Why the InfiniBand transport is not used: reason, fix, check, the messages that say so, and whether it was asked for.
-fn reason(job: &Job) -> (String, &'static str, &'static str, Option<&Tally>, bool) {
+fn reason(job: &Job) -> Reason<'_> {
     let first = |kind: Kind| job.tallies(move |k| k == kind).next();
     // As NCCL reads numbers, anything but 0 and words disables.
     let disabled = job
@@ -150,31 +153,19 @@ fn reason(job: &Job) -> (String, &'static str, &'static str, Option<&Tally>, boo
             false,
         );
     }
-    let selector = job.values_of("NCCL_IB_HCA");
     if let Some(tally) = first(Kind::NoDevice) {
-        return if selector.is_empty() {
-            (
-                "no RDMA device was left: none is visible in the container, libibverbs or its provider is missing in \
-                 the image, or no port is ACTIVE"
-                    .to_owned(),
-                "see what the node and the container have with `rdmactl check`; a pod needs the RDMA resource, an image \
-                 needs libibverbs and its providers",
-                "hca.uverbs-missing",
-                Some(tally),
-                false,
-            )
-        } else {
-            (
-                format!(
-                    "NCCL_IB_HCA={} matches no device that has an ACTIVE port and can be opened",
-                    selector.join(" and ")
-                ),
-                "let each node name its own devices: `rdmactl env` prints NCCL_IB_HCA for it",
-                "hca.no-data-port",
-                Some(tally),
-                false,
-            )
-        };
+        return no_device(job, tally);
+    }
+    if let (Some(tally), Some(name)) = (first(Kind::NetFailed), net.first()) {
+        return (
+            format!(
+                "NCCL_NET={name} names no transport or plugin that could be started; the name has to match exactly"
+            ),
+            "unset NCCL_NET, or set it to IB",
+            "hca.no-data-port",
+            Some(tally),
+            false,
+        );
     }
     (
         "the log does not say why; NCCL_DEBUG=INFO with NCCL_DEBUG_SUBSYS=INIT,ENV,NET shows it"
@@ -184,4 +175,32 @@ fn reason(job: &Job) -> (String, &'static str, &'static str, Option<&Tally>, boo
         first(Kind::NetFailed),
         false,
     )
+}
+
+/// No device is left: none was selected, or none is there.
+fn no_device<'a>(job: &Job, tally: &'a Tally) -> Reason<'a> {
+    let selector = job.values_of("NCCL_IB_HCA");
+    if selector.is_empty() {
+        (
+                "no RDMA device was left: none is visible in the container, libibverbs or its provider is missing in \
+                 the image, or no port is ACTIVE"
+                    .to_owned(),
+                "see what the node and the container have with `rdmactl check`; a pod needs the RDMA resource, an image \
+                 needs libibverbs and its providers",
+                "hca.uverbs-missing",
+                Some(tally),
+                false,
+            )
+    } else {
+        (
+            format!(
+                "NCCL_IB_HCA={} matches no device that has an ACTIVE port and can be opened",
+                selector.join(" and ")
+            ),
+            "let each node name its own devices: `rdmactl env` prints NCCL_IB_HCA for it",
+            "hca.no-data-port",
+            Some(tally),
+            false,
+        )
+    }
 }

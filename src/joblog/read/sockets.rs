@@ -28,6 +28,9 @@ pub(in super::super) fn comm_id(_text: &str) -> Option<Event<'_>> {
 /// Net : Call to recv from 10.1.0.7<4000> failed : Connection reset by peer
 /// ```
 pub(in super::super) fn socket_error(text: &str) -> Option<Event<'_>> {
+    if text.contains("retrying") {
+        return Some(Event::Harmless);
+    }
     let errno = errno::in_text(text).unwrap_or(0);
     let peer = address(text);
     let speaks_of_a_connection = ["onnect", "Call to recv", "Call to send", "Call to accept"]
