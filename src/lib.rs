@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! main -> lib -> cli, commands -> { sys, report, checks, roles, nccl }
-//! sys -> parse -> model      roles -> nccl -> model      checks -> roles, nccl -> model      report -> all but sys
+//! sys -> parse -> model      roles -> nccl -> model      lint -> plan, roles, nccl -> model      checks -> lint, roles, nccl -> model      report -> all but sys
 //! ```
 //!
 //! - `sys` is the only room that touches the machine; everything read goes through `sys::Root`.
-//! - `parse`, `model`, `roles`, `nccl` and `checks` are pure: they see no path on disk, no clock, no environment.
+//! - `parse`, `model`, `roles`, `nccl`, `plan`, `lint` and `checks` are pure: they see no path on disk, no clock, no environment.
 //! - `report` turns results into bytes.
 //! - `commands` is glue: read, decide, print.
 
@@ -22,6 +22,7 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+mod lint;
 mod model;
 mod nccl;
 mod parse;

@@ -6,6 +6,7 @@ pub(crate) mod env;
 pub(crate) mod explain;
 pub(crate) mod gids;
 mod json;
+pub(crate) mod lint;
 mod style;
 mod table;
 pub(crate) mod topo;
