@@ -103,6 +103,30 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// The predictions alone: what `env` would choose is not worked out.
+    #[cfg(test)]
+    pub(crate) fn predict_only(
+        node: &'a Node,
+        decision: &'a Decision,
+        sources: &'a Sources,
+        releases: &[Release],
+    ) -> Self {
+        Self {
+            node,
+            decision,
+            sources,
+            release_known: true,
+            judged: releases
+                .iter()
+                .map(|r| Judged::new(node, sources.settings(*r), *r))
+                .collect(),
+            choice: Choice {
+                interface: None,
+                plan: Err(PlanError::NoInterface),
+            },
+        }
+    }
+
     /// The data ports.
     pub(crate) fn data(&self) -> Vec<&PortKey> {
         self.decision.data().map(|p| &p.key).collect()

@@ -7,14 +7,14 @@ pub(crate) mod config;
 pub(crate) mod device;
 mod distance;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub(crate) mod gdr;
 pub(crate) mod gid;
 pub(crate) mod interface;
 pub(crate) mod merge;
 pub(crate) mod number;
 #[cfg(test)]
-mod oracle_records;
+pub(crate) mod oracle_records;
 #[cfg(test)]
 mod oracle_tests;
 pub(crate) mod outcome;

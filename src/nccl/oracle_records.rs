@@ -16,9 +16,9 @@ use crate::model::{
 
 /// A node as the records describe it.
 #[derive(Deserialize)]
-pub(super) struct NodeRecord {
-    pub(super) topology: String,
-    pub(super) netns: String,
+pub(crate) struct NodeRecord {
+    pub(crate) topology: String,
+    pub(crate) netns: String,
     node: Description,
 }
 
@@ -71,25 +71,25 @@ struct NetdevRecord {
 
 /// What the releases did with a node in one environment.
 #[derive(Deserialize)]
-pub(super) struct Run {
-    pub(super) topology: String,
-    pub(super) netns: String,
-    pub(super) env: BTreeMap<String, String>,
+pub(crate) struct Run {
+    pub(crate) topology: String,
+    pub(crate) netns: String,
+    pub(crate) env: BTreeMap<String, String>,
     #[serde(default)]
-    pub(super) conf: BTreeMap<String, String>,
-    pub(super) results: BTreeMap<String, Value>,
+    pub(crate) conf: BTreeMap<String, String>,
+    pub(crate) results: BTreeMap<String, Value>,
 }
 
 impl Run {
     /// The result of a release, following references to other releases.
-    pub(super) fn result(&self, release: &str) -> &Value {
+    pub(crate) fn result(&self, release: &str) -> &Value {
         match &self.results[release] {
             Value::String(other) => self.result(other),
             result => result,
         }
     }
 
-    pub(super) fn settings(&self, release: Release) -> Settings {
+    pub(crate) fn settings(&self, release: Release) -> Settings {
         let mut environment = self.env.clone();
         environment
             .entry("HOME".into())
@@ -242,7 +242,7 @@ fn interface(record: &NetdevRecord) -> Interface {
 
 impl NodeRecord {
     /// The node of the model.
-    pub(super) fn to_node(&self) -> Node {
+    pub(crate) fn to_node(&self) -> Node {
         let description = &self.node;
         let mut hcas: Vec<Hca> = description.hcas.iter().map(hca).collect();
         hcas.sort_by(|a, b| order::natural(&a.name, &b.name));
@@ -271,7 +271,7 @@ impl NodeRecord {
 }
 
 /// Reads a file of one record a line.
-pub(super) fn lines<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
+pub(crate) fn lines<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
@@ -282,7 +282,7 @@ pub(super) fn lines<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
     clippy::disallowed_methods,
     reason = "a test reads records that are no part of any node"
 )]
-pub(super) fn records(name: &str) -> Option<String> {
+pub(crate) fn records(name: &str) -> Option<String> {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../shared/oracle", name]
         .iter()
         .collect();

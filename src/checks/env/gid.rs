@@ -73,7 +73,7 @@ pub(super) fn right_rows(a: &Analysis, keys: &[&PortKey]) -> String {
     }
 }
 
-/// What is wrong with one index on the ports in use.
+/// What is wrong with one index on the ports in use; `lead` begins the sentence.
 pub(super) fn row_findings(a: &Analysis, j: &Judged, index: i32, lead: &str) -> Vec<Finding> {
     let ports = targets(a, j);
     let groups = by_fault(a, &ports, &|_| Some(index));
@@ -92,7 +92,7 @@ pub(super) fn row_findings(a: &Analysis, j: &Judged, index: i32, lead: &str) -> 
                 _ => Severity::Error,
             };
             let message = format!(
-                "{lead}index {index} is {} on {}{partly}; {}",
+                "{lead}{} on {}{partly}; {}",
                 fault.text(),
                 joined(&keys),
                 right_rows(a, &keys)

@@ -21,7 +21,9 @@ fn run(facts: &Facts) -> Verdict {
 
 fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
     match fixed_index(j) {
-        Some(index) if j.filled(GID_INDEX).is_some() => row_findings(a, j, index, ""),
+        Some(index) if j.filled(GID_INDEX).is_some() => {
+            row_findings(a, j, index, &format!("index {index} is "))
+        }
         _ => Vec::new(),
     }
 }

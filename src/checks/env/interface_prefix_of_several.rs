@@ -38,10 +38,13 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
     } else {
         Severity::Warning
     };
-    let mut messages = Vec::new();
+    let mut messages: Vec<(Severity, String)> = Vec::new();
     if selector.exclude && found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|f| f.name.as_str()).collect();
-        messages.push(format!("leaves {}; NCCL takes the first", joined(&names)));
+        messages.push((
+            severity,
+            format!("leaves {}; NCCL takes the first", joined(&names)),
+        ));
     }
     for entry in selector.entries.iter().filter(|_| !selector.exclude) {
         let names: Vec<&str> = found
@@ -54,18 +57,23 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             continue;
         }
         messages.push(if exists {
-            format!("{} is a prefix of {} too", entry.name, joined(&names))
+            (
+                severity,
+                format!("{} is a prefix of {} too", entry.name, joined(&names)),
+            )
         } else {
-            format!(
+            // Which of them comes first is chance, even where it is the right one today.
+            let message = format!(
                 "{} is no interface but a prefix of {}; NCCL takes {}",
                 entry.name,
                 joined(&names),
                 first.name
-            )
+            );
+            (Severity::Warning, message)
         });
     }
     messages
         .into_iter()
-        .map(|m| a.correct(Finding::new(severity, IFNAME, m), j, IFNAME))
+        .map(|(severity, m)| a.correct(Finding::new(severity, IFNAME, m), j, IFNAME))
         .collect()
 }

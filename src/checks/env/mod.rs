@@ -48,7 +48,7 @@ mod topo_file_missing;
 mod unknown_variable;
 mod value_out_of_range;
 
-use super::{Check, Collector, Facts, Finding, Verdict};
+use super::{Check, Collector, Facts, Finding, Severity, Verdict};
 use crate::lint::{Analysis, DeadEntry, Judged, Why, dead_entries};
 use crate::model::PortKey;
 use crate::nccl::interface::SocketInterface;
@@ -118,7 +118,12 @@ fn judge(facts: &Facts, find: fn(&Analysis, &Judged) -> Vec<Finding>) -> Verdict
     let mut collector = Collector::default();
     if let Some(analysis) = facts.lint {
         collector.look();
-        for finding in analysis.over_releases(find) {
+        let foreign = plugin::has_own_rules(analysis);
+        for mut finding in analysis.over_releases(find) {
+            // What such a plugin makes of NCCL's variables is not known here.
+            if foreign && finding.subject.starts_with("NCCL_IB_") {
+                finding.severity = Severity::Note;
+            }
             collector.find(finding);
         }
     }
@@ -271,3 +276,6 @@ fn is_planned(a: &Analysis, name: &str) -> bool {
     let plan = a.choice.plan.as_ref();
     plan.is_ok_and(|p| p.variables.iter().any(|v| v.name == name))
 }
+
+#[cfg(test)]
+mod tests;

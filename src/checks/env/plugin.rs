@@ -27,3 +27,14 @@ pub(super) fn plugin(a: &Analysis, j: &Judged) -> Option<(&'static str, String)>
             .map(|path| ("NCCL_NET_PLUGIN", path)),
     }
 }
+
+/// True where `NCCL_NET` names a plugin other than the one that has a copy of NCCL's own transport.
+pub(super) fn has_own_rules(a: &Analysis) -> bool {
+    !a.judged.is_empty()
+        && a.judged.iter().all(|j| {
+            plugin(a, j).is_some_and(|(variable, name)| {
+                let copy = name.to_ascii_lowercase().starts_with("ibext");
+                variable == "NCCL_NET" && !copy
+            })
+        })
+}
