@@ -79,7 +79,7 @@ pub(super) fn row_findings(a: &Analysis, j: &Judged, index: i32, lead: &str) -> 
     let groups = by_fault(a, &ports, &|_| Some(index));
     let wrong: usize = groups.iter().map(|(_, keys)| keys.len()).sum();
     let partly = if wrong < ports.len() && !groups.is_empty() {
-        format!(" (right on {} others)", ports.len() - wrong)
+        format!(" (right on {} more)", ports.len() - wrong)
     } else {
         String::new()
     };

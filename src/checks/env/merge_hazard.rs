@@ -31,8 +31,10 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             ports.into_iter().partition(|p| p.role == Role::Data);
         if let (Some(_), Some(other)) = (data.first(), rest.first()) {
             let message = format!(
-                "NCCL joins {} into one device and spreads traffic over {} too: {}",
-                merged.name, other.key, other.reason
+                "NCCL joins {} into one device; {} is {}",
+                merged.name,
+                other.key,
+                super::role_word(other)
             );
             found.push(a.correct(
                 Finding::new(Severity::Warning, &merged.name, message),

@@ -132,7 +132,7 @@ fn judge(facts: &Facts, find: fn(&Analysis, &Judged) -> Vec<Finding>) -> Verdict
 
 /// The first few of some things, and how many more there are.
 fn joined<T: ToString>(things: &[T]) -> String {
-    const MOST: usize = 6;
+    const MOST: usize = 3;
     if things.is_empty() {
         return "none".to_owned();
     }
@@ -252,6 +252,16 @@ fn extra_ports<'a>(a: &'a Analysis, j: &Judged, role: Role) -> Vec<&'a Assigned>
         .filter(|p| p.role == role && !matches!(p.reason, Reason::OtherFabric(_)))
         .filter(|p| j.uses(&p.key))
         .collect()
+}
+
+/// What a port is that is no data port, in a few words.
+fn role_word(port: &Assigned) -> String {
+    match port.role {
+        Role::Data => "a data port".to_owned(),
+        Role::Main => "the port of the host's ordinary traffic".to_owned(),
+        Role::Other => format!("no data port ({})", port.reason.word()),
+        Role::Unusable => format!("unusable ({})", port.reason.word()),
+    }
 }
 
 /// The variable that says how many ranks the node has, when it has several.

@@ -158,6 +158,7 @@ fn whatever_is_clean_does_what_env_chooses() {
         0..nodes.len(),
         environment(),
         prop::sample::select(KNOWN.to_vec()),
+        any::<bool>(),
     );
     runner
         .run(
