@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{capture, check, completions, devices, env, exec, explain, gids, lint, topo};
+use crate::commands::{
+    capture, check, completions, devices, env, exec, explain, gids, gpus, lint, topo,
+};
 use crate::report::ColorChoice;
 
 /// Preflight checks and correct NCCL settings for GPU nodes with RDMA NICs.
@@ -34,7 +36,7 @@ pub(crate) struct Cli {
 pub(crate) struct GlobalArgs {
     /// Read this directory or capture file instead of the live machine
     ///
-    /// A directory holds a node's sys/ and proc/ (for example /host in a `DaemonSet`); with a folder commands/ in it, it is
+    /// A directory holds a node's sys/ and proc/ (for example /host in a DaemonSet); with a folder commands/ in it, it is
     /// an offline copy and nothing live is asked. A file is what `rdmactl capture` wrote.
     #[arg(long, global = true, value_name = "DIR|FILE")]
     pub(crate) root: Option<PathBuf>,
@@ -68,6 +70,8 @@ pub(crate) enum Command {
     Devices(devices::DevicesArgs),
     /// List GID tables: index, GID, IPv4 address, RoCE version, netdev, usable or why not
     Gids(gids::GidsArgs),
+    /// List GPUs and their driver, from nvidia-smi or from PCI
+    Gpus(gpus::GpusArgs),
     /// Show how far each GPU is from each RDMA port
     Topo(topo::TopoArgs),
     /// Write this node as one text file that --root replays anywhere

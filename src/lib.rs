@@ -22,11 +22,15 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
+#[cfg(test)]
+mod faults;
 mod lint;
 mod model;
 mod nccl;
 mod parse;
 mod plan;
+#[cfg(test)]
+mod proofs;
 mod redact;
 mod report;
 mod roles;

@@ -11,7 +11,8 @@ use crate::sys::Tree;
 pub(crate) struct Redactor {
     host: Option<String>,
     seen: BTreeMap<String, String>,
-    patterns: Vec<(Kind, Regex)>,
+    /// One pattern with a group for each kind, so that what was replaced is not looked at again.
+    pattern: Option<Regex>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,30 +25,27 @@ enum Kind {
     Uuid,
 }
 
+/// What each kind looks like; a longer one before those that would match a part of it.
+const KINDS: [(Kind, &str); 6] = [
+    (
+        Kind::Uuid,
+        r"GPU-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+    ),
+    (Kind::Gid, r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){7}\b"),
+    (Kind::Mac, r"\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}\b"),
+    (Kind::Guid, r"\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b"),
+    (Kind::Ipv6, r#""local":\s*"[0-9a-fA-F]*:[0-9a-fA-F:.]+"#),
+    (Kind::Ipv4, r"\b\d{1,3}(?:\.\d{1,3}){3}\b"),
+];
+
 impl Redactor {
     /// Knows the node's name, which is replaced wherever it stands as a word.
     pub(crate) fn new(host: Option<&str>) -> Self {
-        let sources = [
-            (
-                Kind::Uuid,
-                r"GPU-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
-            ),
-            (Kind::Gid, r"\b[0-9a-f]{4}(:[0-9a-f]{4}){7}\b"),
-            (Kind::Mac, r"\b[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\b"),
-            (Kind::Guid, r"\b[0-9a-f]{4}(:[0-9a-f]{4}){3}\b"),
-            (
-                Kind::Ipv6,
-                r#"(?:"local":\s*")([0-9a-fA-F]*:[0-9a-fA-F:.]+)"#,
-            ),
-            (Kind::Ipv4, r"\b\d{1,3}(\.\d{1,3}){3}\b"),
-        ];
+        let pattern = KINDS.map(|(_, source)| format!("({source})")).join("|");
         Self {
             host: host.filter(|h| !h.is_empty()).map(str::to_owned),
             seen: BTreeMap::new(),
-            patterns: sources
-                .into_iter()
-                .filter_map(|(kind, source)| Some((kind, Regex::new(source).ok()?)))
-                .collect(),
+            pattern: Regex::new(&pattern).ok(),
         }
     }
 
@@ -63,13 +61,17 @@ impl Redactor {
         let mut text = text.to_owned();
         // Routes are hexadecimal; the addresses in them are replaced with those of the interfaces or not at all.
         let numeric = path.starts_with("proc/net/");
-        for (kind, pattern) in self.patterns.clone() {
-            if numeric && kind != Kind::Ipv4 {
-                continue;
-            }
+        if let Some(pattern) = self.pattern.take() {
             text = pattern
-                .replace_all(&text, |found: &Captures| self.replacement(kind, &found[0]))
+                .replace_all(&text, |found: &Captures| {
+                    let kind = (0..KINDS.len())
+                        .find(|i| found.get(i + 1).is_some())
+                        .map(|i| KINDS[i].0)
+                        .filter(|k| !numeric || *k == Kind::Ipv4);
+                    kind.map_or_else(|| found[0].to_owned(), |k| self.replacement(k, &found[0]))
+                })
                 .into_owned();
+            self.pattern = Some(pattern);
         }
         if let Some(host) = &self.host {
             text = text.replace(host.as_str(), "node");
@@ -192,5 +194,18 @@ mod tests {
         assert!(text.contains("10.0.0.1"));
         assert_eq!(text.matches("02:00:00:00:00:01").count(), 2);
         assert!(!text.contains("cb00:7109"));
+    }
+
+    #[test]
+    fn a_gid_is_not_taken_for_two_guids() {
+        let gid = "0000:0000:0000:0000:0000:ffff:0a0b:0011";
+        let mut tree = Tree::parse(&format!(
+            "rdmactl capture 1\na = {gid}\nb = 946d:ae03:0001:0100\n"
+        ))
+        .unwrap();
+        Redactor::new(None).redact(&mut tree);
+        let text = tree.write();
+        assert!(text.contains(gid), "{text}");
+        assert!(!text.contains("946d"), "{text}");
     }
 }

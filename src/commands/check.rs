@@ -207,7 +207,7 @@ pub(super) fn read(args: &FactsArgs, cx: &mut Cx) -> Result<Read> {
         releases,
         settings,
         rules,
-        sources: super::settings::own_sources(cx),
+        sources: super::settings::own_sources(&cx.root, &cx.env),
         expect,
         thresholds,
     })

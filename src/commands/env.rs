@@ -29,6 +29,7 @@ pub(crate) struct EnvArgs {
 }
 
 pub(crate) fn run(args: &EnvArgs, cx: &mut Cx) -> Result<Exit> {
+    stop_scripts_on_panic(args.format.refusal());
     let planned = planned(&args.plan, cx)?;
     let mut text = Vec::new();
     let cannot = write(&planned.plan, args.format, &planned.node, &mut text)?;
@@ -43,6 +44,17 @@ pub(crate) fn run(args: &EnvArgs, cx: &mut Cx) -> Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Even a bug of this program must not let a script go on without its settings.
+fn stop_scripts_on_panic(refusal: &'static str) {
+    use std::io::Write as _;
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        // Nothing of the answer is out yet: it is written in one piece at the end.
+        let _ = std::io::stdout().write_all(refusal.as_bytes());
+        report(info);
+    }));
 }
 
 /// What to print when the command line itself is wrong: judged by the `--format` that stands in it, if any.

@@ -117,11 +117,11 @@ pub(crate) fn run(args: &LintArgs, cx: &mut Cx) -> Result<Exit> {
 
 /// Reads the settings that are meant.
 fn sources(args: &LintArgs, cx: &Cx) -> Result<Sources> {
-    let mut sources = settings::own_sources(cx);
+    let mut sources = settings::own_sources(&cx.root, &cx.env);
     if let Some(pid) = args.pid {
         sources = Sources {
             whose: format!("PID {pid}"),
-            environment: settings::of_process(pid, cx).map_err(|unread| {
+            environment: settings::of_process(pid, &cx.root).map_err(|unread| {
                 Error::could_not_run(anyhow::anyhow!(
                     "the environment of process {pid} could not be read: {unread}"
                 ))
@@ -130,7 +130,7 @@ fn sources(args: &LintArgs, cx: &Cx) -> Result<Sources> {
             home: sources.home,
             ..Sources::default()
         };
-        settings::complete(&mut sources, cx);
+        settings::complete(&mut sources, &cx.root, &cx.env);
     } else if let Some(path) = &args.env_file {
         let file = parse_env_file(&read_given(path)?);
         // What a file says comes on top of nothing: which shell will source it is not known.
@@ -143,19 +143,19 @@ fn sources(args: &LintArgs, cx: &Cx) -> Result<Sources> {
             home: sources.home,
             ..Sources::default()
         };
-        settings::complete(&mut sources, cx);
+        settings::complete(&mut sources, &cx.root, &cx.env);
     }
     if let Some(path) = &args.conf {
         sources.conf = Some(ConfigFile {
             path: path.display().to_string(),
             text: read_given(path)?,
         });
-        settings::complete(&mut sources, cx);
+        settings::complete(&mut sources, &cx.root, &cx.env);
     }
     let is_pid1 =
         args.pid == Some(1) || args.pid.is_none() && cx.root.is_live() && std::process::id() == 1;
     if args.env_file.is_none() && !is_pid1 {
-        sources.pid1 = Some(settings::of_process(1, cx));
+        sources.pid1 = Some(settings::of_process(1, &cx.root));
     }
     Ok(sources)
 }

@@ -8,10 +8,11 @@ pub(crate) mod env;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gids;
+pub(crate) mod gpus;
 pub(crate) mod lint;
 mod plan;
 mod select;
-mod settings;
+pub(crate) mod settings;
 pub(crate) mod topo;
 
 use std::io::Write;
@@ -117,6 +118,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
         Command::Exec(args) => exec::run(args, cx),
         Command::Devices(args) => devices::run(args, cx),
         Command::Gids(args) => gids::run(args, cx),
+        Command::Gpus(args) => gpus::run(args, cx),
         Command::Topo(args) => topo::run(args, cx),
         Command::Capture(args) => capture::run(args, cx),
         Command::Explain(args) => explain::run(args, cx),

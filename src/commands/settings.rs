@@ -2,35 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use super::Cx;
 use crate::lint::{Sources, is_known_variable, parse_environ};
 use crate::model::Reading;
 use crate::nccl::gdr::peer_memory_paths;
 use crate::nccl::release::KNOWN;
-use crate::sys::{find_net_plugin, passwd_home};
+use crate::sys::{Env, Root, find_net_plugin, passwd_home};
 
 /// The settings of this process, or of the process that a capture was made in.
-pub(super) fn own_sources(cx: &Cx) -> Sources {
+pub(crate) fn own_sources(root: &Root, env: &Env) -> Sources {
     let mut sources = Sources {
         whose: "this process".to_owned(),
-        environment: cx
-            .env
+        environment: env
             .vars()
             .iter()
             .filter(|(name, _)| is_known_variable(name) || *name == "HOME")
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect(),
-        home: passwd_home(&cx.root),
+        home: passwd_home(root),
         ..Sources::default()
     };
-    complete(&mut sources, cx);
+    complete(&mut sources, root, env);
     sources
 }
 
 /// Reads what an environment leads to: configuration files, and whether what the settings name is there.
-pub(super) fn complete(sources: &mut Sources, cx: &Cx) {
+pub(crate) fn complete(sources: &mut Sources, root: &Root, env: &Env) {
     for path in sources.candidate_paths() {
-        if let Ok(text) = cx.root.raw_text(path.trim_start_matches('/')) {
+        if let Ok(text) = root.raw_text(path.trim_start_matches('/')) {
             sources.files.insert(path, text);
         }
     }
@@ -44,23 +42,22 @@ pub(super) fn complete(sources: &mut Sources, cx: &Cx) {
         };
         // A path that could not be looked at is not said to be missing.
         if path.starts_with('/')
-            && let Ok(there) = cx.root.exists(path.trim_start_matches('/'))
+            && let Ok(there) = root.exists(path.trim_start_matches('/'))
         {
             sources.exists.insert(path, there);
         }
     }
-    sources.net_plugin = find_net_plugin(&cx.root, &cx.env);
+    sources.net_plugin = find_net_plugin(root, env);
     for path in KNOWN.iter().flat_map(|r| peer_memory_paths(*r)) {
         sources
             .peer_memory
             .entry(path)
-            .or_insert_with(|| cx.root.exists(path).ok());
+            .or_insert_with(|| root.exists(path).ok());
     }
 }
 
 /// The libraries' variables of another process.
-pub(super) fn of_process(pid: u32, cx: &Cx) -> Reading<BTreeMap<String, String>> {
-    cx.root
-        .bytes(&format!("proc/{pid}/environ"))
+pub(crate) fn of_process(pid: u32, root: &Root) -> Reading<BTreeMap<String, String>> {
+    root.bytes(&format!("proc/{pid}/environ"))
         .map(|bytes| parse_environ(&bytes))
 }

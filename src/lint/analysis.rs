@@ -247,7 +247,7 @@ pub(crate) fn row_fault(node: &Node, port: &PortKey, index: i32) -> Option<RowFa
     let v1 = row.kind == Ok(GidType::V1);
     let away = row.ndev.as_ref().ok().filter(|n| node.netdev(n).is_none());
     match judge_row(node, row) {
-        RowVerdict::Usable | RowVerdict::Unreadable(_) => None,
+        RowVerdict::Usable | RowVerdict::Unreadable(_) | RowVerdict::TypeUnread(_) => None,
         RowVerdict::Foreign => Some(RowFault::Foreign(row.ndev.as_ref().ok().cloned())),
         RowVerdict::LinkLocal if row.gid.class() == GidClass::Empty => Some(RowFault::Empty),
         RowVerdict::LinkLocal if away.is_some() => Some(RowFault::Foreign(away.cloned())),

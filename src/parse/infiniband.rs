@@ -1,6 +1,9 @@
 //! Files of /sys/class/infiniband. Formats: drivers/infiniband/core/sysfs.c of the kernel.
 
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
+
+use serde::Deserialize;
 
 use super::ParseError;
 use crate::model::{Gid, GidType, LinkLayer, NodeType, PhysState, PortState, Rate};
@@ -115,6 +118,21 @@ fn parse_thousandths(text: &str) -> Option<u64> {
     whole.checked_mul(1000)?.checked_add(fraction)
 }
 
+/// One object of the array; only what is used.
+#[derive(Deserialize)]
+struct RdmaDevice {
+    ifindex: u32,
+    ifname: String,
+}
+
+/// Parses the output of `rdma -j dev` into the devices' names with the numbers in which the kernel registered them:
+/// `[{"ifindex":0,"ifname":"mlx5_0","node_type":"ca",...}]`.
+pub(crate) fn parse_rdma_dev_json(text: &str) -> Result<BTreeMap<String, u32>, ParseError> {
+    let devices: Vec<RdmaDevice> = serde_json::from_str(text)
+        .map_err(|e| ParseError::new("`rdma -j dev` output", &e.to_string()))?;
+    Ok(devices.into_iter().map(|d| (d.ifname, d.ifindex)).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,11 +162,21 @@ mod tests {
         assert!(parse_port_state("ACTIVE").is_err());
     }
 
+    #[test]
+    fn the_kernels_numbers_of_devices() {
+        let text =
+            r#"[{"ifindex":1,"ifname":"mlx5_0","node_type":"ca"},{"ifindex":0,"ifname":"rxe0"}]"#;
+        let found = parse_rdma_dev_json(text).unwrap();
+        assert_eq!((found["mlx5_0"], found["rxe0"]), (1, 0));
+        assert!(parse_rdma_dev_json("{}").is_err());
+        assert!(parse_rdma_dev_json("[{\"ifname\":\"mlx5_0\"}]").is_err());
+    }
+
     proptest::proptest! {
         #[test]
         fn nothing_panics(text in "\\PC*") {
             let _ = (parse_gid(&text), parse_rate(&text), parse_port_state(&text));
-            let _ = (parse_phys_state(&text), parse_node_type(&text));
+            let _ = (parse_phys_state(&text), parse_node_type(&text), parse_rdma_dev_json(&text));
         }
     }
 }

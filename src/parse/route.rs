@@ -15,7 +15,12 @@ const REJECT: u32 = 0x200;
 /// `eth0  00000000  FE00000A  0003  0  0  100  00000000  0  0  0`
 pub(crate) fn parse_route(text: &str) -> Result<Vec<Route>, ParseError> {
     let mut routes = Vec::new();
-    for line in text.lines().skip(1).filter(|l| !l.trim().is_empty()) {
+    // The kernel writes the heading also where there is no route.
+    let mut lines = text.lines();
+    if !lines.next().is_some_and(|l| l.starts_with("Iface")) {
+        return Err(ParseError::new("/proc/net/route", text));
+    }
+    for line in lines.filter(|l| !l.trim().is_empty()) {
         let wrong = || ParseError::new("a line of /proc/net/route", line);
         let fields: Vec<&str> = line.split_whitespace().collect();
         let &[
@@ -135,7 +140,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn nothing_panics(text in "\\PC*") {
-            let _ = (parse_route(&format!("header\n{text}")), parse_ipv6_route(&text));
+            let _ = (parse_route(&format!("Iface\n{text}")), parse_ipv6_route(&text));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::nccl::outcome::Crash;
 use crate::nccl::predict::predict;
 use crate::nccl::release::{Feature, KNOWN, Release};
 use crate::nccl::selector::max_devices;
-use crate::roles::{Assigned, Decision, Fabric, Refusal, Rules, socket_interface};
+use crate::roles::{Assigned, Decision, Fabric, Reason, Refusal, Role, Rules, socket_interface};
 
 const DISABLE: &str = "NCCL_IB_DISABLE";
 const HCA: &str = "NCCL_IB_HCA";
@@ -82,6 +82,7 @@ pub(crate) struct Request<'a> {
 
 /// Builds the plan and proves it.
 pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
+    main_is_known(request)?;
     let data: Vec<&Assigned> = request.decision.data().collect();
     if data.is_empty() {
         return Err(no_data_port(request.decision));
@@ -100,6 +101,13 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         ..Plan::default()
     };
     leave_out_doomed(request, &mut plan);
+    let limit = plan.releases.iter().map(|r| max_devices(*r)).min();
+    if let Some(limit) = limit.filter(|l| data.len() > *l) {
+        return Err(PlanError::TooManyPorts {
+            count: data.len(),
+            limit,
+        });
+    }
     plan.variables
         .push(Variable::set(DISABLE, "0", "RDMA is wanted"));
     plan.variables.push(hca_list(request, &data)?);
@@ -115,9 +123,30 @@ pub(crate) fn build(request: &Request) -> Result<Plan, PlanError> {
         plan.variables.push(variable);
     }
     add_profile(request.profile, &mut plan);
-    add_remarks(request, &mut plan, &data);
+    add_remarks(request, &mut plan);
     apply_users_words(request, &mut plan, &intent);
     Ok(plan)
+}
+
+/// Without the routes the port of the host's ordinary traffic cannot be told from the others.
+fn main_is_known(request: &Request) -> Result<(), PlanError> {
+    let told = !request.rules.main.is_empty()
+        || request.rules.hca.is_some()
+        || request.decision.ports.is_empty();
+    if told || request.node.default_route().is_some() {
+        return Ok(());
+    }
+    // A kernel without IPv6 has no such file.
+    let v6 = request
+        .node
+        .routes6
+        .as_ref()
+        .err()
+        .filter(|u| !u.is_absent());
+    match request.node.routes4.as_ref().err().or(v6) {
+        Some(unread) => Err(PlanError::RoutesUnread(unread.clone())),
+        None => Ok(()),
+    }
 }
 
 /// The plan for plain sockets; `None` where no interface can carry them.
@@ -519,7 +548,18 @@ fn add_profile(profile: Profile, plan: &mut Plan) {
 }
 
 /// Warnings and notes about the choice itself.
-fn add_remarks(request: &Request, plan: &mut Plan, data: &[&Assigned]) {
+fn add_remarks(request: &Request, plan: &mut Plan) {
+    let left_out: Vec<String> = request
+        .decision
+        .ports
+        .iter()
+        .filter(|p| p.role == Role::Unusable)
+        .map(|p| format!("{} ({})", p.key, p.reason))
+        .collect();
+    if !left_out.is_empty() {
+        plan.notes
+            .push(format!("not usable and left out: {}", left_out.join(", ")));
+    }
     if request.decision.only_main() {
         plan.warnings.push(format!(
             "{} carries the host's ordinary traffic too: no other port is usable",
@@ -530,17 +570,16 @@ fn add_remarks(request: &Request, plan: &mut Plan, data: &[&Assigned]) {
                 .join(", ")
         ));
     }
+    for port in &request.decision.ports {
+        if let Reason::VirtualOfPhysical(_) = port.reason {
+            plan.warnings
+                .push(format!("{} is left out: {}", port.key, port.reason));
+        }
+    }
     if request.releases.is_empty() && plan.policy.is_some_and(|p| p != Policy::Pin) {
         plan.notes.push(format!(
             "NCCL's version is not known: the block is for {}",
             releases_text(&plan.releases)
-        ));
-    }
-    let too_many = plan.releases.iter().map(|r| max_devices(*r)).min();
-    if too_many.is_some_and(|limit| data.len() >= limit) {
-        plan.notes.push(format!(
-            "NCCL takes at most {} ports",
-            too_many.unwrap_or_default()
         ));
     }
     let existing = plan

@@ -1,6 +1,6 @@
 //! Why there is no plan, and the ways out.
 
-use crate::model::PortKey;
+use crate::model::{PortKey, Unread};
 use crate::nccl::release::Release;
 use crate::roles::Refusal;
 
@@ -15,9 +15,22 @@ pub(crate) enum PlanError {
         /// Every port with the reason it is not used.
         ports: Vec<(PortKey, String)>,
     },
+    /// The default route is not known, so the main port is not either.
+    #[error(
+        "could not read the routes, so the port of the host's ordinary traffic is not known: {0}"
+    )]
+    RoutesUnread(Unread),
     /// No interface can carry the bootstrap traffic.
     #[error("no network interface is up with an address: NCCL needs one to set connections up")]
     NoInterface,
+    /// NCCL keeps fewer ports than there are data ports, and drops the rest without a word.
+    #[error("{count} data ports are more than the {limit} that NCCL uses")]
+    TooManyPorts {
+        /// Number of data ports.
+        count: usize,
+        /// What the oldest release in question takes.
+        limit: usize,
+    },
     /// A name that must not get into a shell.
     #[error("the {what} {name:?} has characters outside [A-Za-z0-9._:@+-] and is not printed")]
     OddName {
@@ -59,7 +72,12 @@ impl PlanError {
                 "`rdmactl devices` shows every port and why it is not used".to_owned(),
                 "--fallback tcp prints settings for plain sockets instead".to_owned(),
             ],
+            Self::RoutesUnread(_) => vec![
+                "name the interface of the host's ordinary traffic with --main, or the ports with --hca".to_owned(),
+            ],
             Self::NoInterface => vec!["give an interface an address, or name one with --main".to_owned()],
+            Self::TooManyPorts { .. } => vec!["choose them with --hca LIST, or leave some out with --exclude".to_owned()],
+            Self::OddName { what: "interface", .. } => vec!["name another one with --main, or rename it".to_owned()],
             Self::OddName { .. } => vec!["leave it out with --exclude, or rename it".to_owned()],
             Self::NoPolicy { tried, works_from, .. } => {
                 let mut hints = tried.clone();

@@ -13,11 +13,11 @@ pub(crate) enum Library {
     Rccl,
     /// UCX
     Ucx,
-    /// NVSHMEM, also for `DeepEP`
+    /// NVSHMEM, also for DeepEP
     Nvshmem,
-    /// `PyTorch`'s Gloo
+    /// PyTorch's Gloo
     Gloo,
-    /// `PyTorch`'s `TensorPipe`
+    /// PyTorch's TensorPipe
     Tp,
     /// MSCCL++
     Mscclpp,

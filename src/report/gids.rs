@@ -105,7 +105,9 @@ fn usage(node: &Node, port: &Port, row: &GidRow) -> String {
         RowVerdict::Usable if choose_gid(node, port).is_ok_and(|r| r.index == row.index) => {
             "chosen".to_owned()
         }
-        RowVerdict::Unreadable(unread) => format!("unreadable: {}", unread.why),
+        RowVerdict::Unreadable(unread) | RowVerdict::TypeUnread(unread) => {
+            format!("unreadable: {}", unread.why)
+        }
         verdict => verdict.word().to_owned(),
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod devices;
 pub(crate) mod env;
 pub(crate) mod explain;
 pub(crate) mod gids;
+pub(crate) mod gpus;
 mod json;
 pub(crate) mod lint;
 mod style;

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Effects};
 /// `--color`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// Colour on a terminal, unless `NO_COLOR` is set.
+    /// Colour on a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
     /// Always.
@@ -36,7 +36,7 @@ impl<T: fmt::Display> fmt::Display for Painted<T> {
 }
 
 impl Style {
-    /// Decides by the user's choice, `NO_COLOR`, and whether the output is a terminal.
+    /// Decides by the user's choice, NO_COLOR, and whether the output is a terminal.
     pub(crate) fn new(choice: ColorChoice, no_color: bool, terminal: bool) -> Self {
         Self {
             color: match choice {

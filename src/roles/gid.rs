@@ -13,8 +13,10 @@ pub(crate) enum RowVerdict {
     LinkLocal,
     /// Its network device is in another namespace (or another device of that name is meant).
     Foreign,
-    /// The type or the network device could not be read, so it cannot be known to be ours.
+    /// Its network device could not be read, so it cannot be known to be ours.
     Unreadable(Unread),
+    /// It is ours and routable, but its type could not be read.
+    TypeUnread(Unread),
 }
 
 impl RowVerdict {
@@ -25,7 +27,7 @@ impl RowVerdict {
             Self::V1 => "RoCE v1",
             Self::LinkLocal => "link-local",
             Self::Foreign => "other namespace",
-            Self::Unreadable(_) => "unreadable",
+            Self::Unreadable(_) | Self::TypeUnread(_) => "unreadable",
         }
     }
 }
@@ -61,7 +63,7 @@ pub(crate) fn judge_row(node: &Node, row: &GidRow) -> RowVerdict {
     match &row.kind {
         Ok(GidType::V2) => RowVerdict::Usable,
         Ok(GidType::V1 | GidType::Other(_)) => RowVerdict::V1,
-        Err(unread) => RowVerdict::Unreadable(unread.clone()),
+        Err(unread) => RowVerdict::TypeUnread(unread.clone()),
     }
 }
 
@@ -99,20 +101,24 @@ pub(crate) fn choose_gid<'a>(node: &Node, port: &'a Port) -> Result<&'a GidRow, 
     let table = port.gids.as_ref().map_err(|u| NoGid::Unread(u.clone()))?;
     let verdicts: Vec<(&GidRow, RowVerdict)> =
         table.rows.iter().map(|r| (r, judge_row(node, r))).collect();
+    let rank = |r: &GidRow| {
+        (
+            // Only its address says that it is ours.
+            r.ndev.is_err(),
+            is_on_top(node, port, r),
+            r.gid.class() != GidClass::Ipv4,
+            r.index,
+        )
+    };
     let best = verdicts
         .iter()
-        .filter(|(_, v)| *v == RowVerdict::Usable)
-        .min_by_key(|(r, _)| {
-            (
-                // Only its address says that it is ours.
-                r.ndev.is_err(),
-                is_on_top(node, port, r),
-                r.gid.class() != GidClass::Ipv4,
-                r.index,
-            )
-        });
-    if let Some((row, _)) = best {
-        return Ok(row);
+        .filter(|(_, v)| matches!(v, RowVerdict::Usable | RowVerdict::TypeUnread(_)))
+        .min_by_key(|(r, _)| rank(r));
+    match best {
+        Some((row, RowVerdict::Usable)) => return Ok(row),
+        // It may be the right one, or RoCE v1: that cannot be told.
+        Some((_, RowVerdict::TypeUnread(unread))) => return Err(NoGid::Unread(unread.clone())),
+        _ => {}
     }
     let any = |wanted: fn(&RowVerdict) -> bool| verdicts.iter().any(|(_, v)| wanted(v));
     if let Some((_, unread)) = table.unread.first()

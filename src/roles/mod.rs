@@ -8,7 +8,7 @@ mod reason;
 mod socket;
 
 pub(crate) use decide::{Assigned, Decision, Fabric, Refusal, Role, Rules, decide};
-pub(crate) use gid::{RowVerdict, choose_gid, judge_row};
+pub(crate) use gid::{NoGid, RowVerdict, choose_gid, judge_row};
 pub(crate) use reason::Reason;
 pub(crate) use socket::socket_interface;
 

@@ -5,6 +5,8 @@ use super::pci::read_function;
 use crate::model::{Gpu, GpuVendor, Reading};
 use crate::parse::{parse_bdf, parse_gpu_information, parse_hex};
 
+/// Class of a 3D controller, without its programming interface.
+const CLASS_3D: u32 = 0x0302;
 const NVIDIA: u16 = 0x10de;
 const AMD: u16 = 0x1002;
 /// Makers of accelerators of PCI class 0x12: Habana (Intel Gaudi), Huawei Ascend, Intel.
@@ -20,10 +22,15 @@ pub(super) fn read_gpus(root: &Root) -> Reading<Vec<Gpu>> {
             continue;
         }
         let entry = format!("{DEVICES}/{name}");
-        let Ok(class) = root.parsed(&format!("{entry}/class"), parse_hex) else {
-            continue;
+        let class = match root.parsed(&format!("{entry}/class"), parse_hex) {
+            Ok(class) => class,
+            // The driver knows its GPUs, whatever became of the class.
+            Err(_) if root.exists(&format!("proc/driver/nvidia/gpus/{name}")) == Ok(true) => {
+                CLASS_3D << 8
+            }
+            Err(_) => continue,
         };
-        if !matches!(class >> 8, 0x0300 | 0x0302 | 0x0380 | 0x1200) {
+        if !matches!(class >> 8, 0x0300 | CLASS_3D | 0x0380 | 0x1200) {
             continue;
         }
         let Some(pci) = root
@@ -33,11 +40,13 @@ pub(super) fn read_gpus(root: &Root) -> Reading<Vec<Gpu>> {
         else {
             continue;
         };
+        let driver_has_it = || root.exists(&format!("proc/driver/nvidia/gpus/{name}")) == Ok(true);
         let vendor = match (&pci.vendor, class >> 8) {
             (Ok(NVIDIA), _) => GpuVendor::Nvidia,
+            (Err(_), _) if driver_has_it() => GpuVendor::Nvidia,
             (Ok(AMD), _) => GpuVendor::Amd,
             (Ok(id), 0x1200) if OTHERS.contains(id) => GpuVendor::Other,
-            (Ok(_), 0x0302) => GpuVendor::Other,
+            (Ok(_), CLASS_3D) => GpuVendor::Other,
             _ => continue,
         };
         gpus.push((vendor, pci));

@@ -6,15 +6,17 @@ use std::net::IpAddr;
 use super::pci::read_function;
 use super::{Root, Scope};
 use crate::model::{
-    Gid, GidClass, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev,
-    NodeType, PciFunction, Port, Reading, Unread, Uverbs, Why,
+    Gid, GidDepth, GidRow, GidTable, GidType, Hca, Interface, LinkLayer, Netdev, NodeType,
+    PciFunction, Port, Reading, Unread, Uverbs, Why,
 };
 use crate::parse::{
     parse_gid, parse_gid_type, parse_hex, parse_link_layer, parse_node_type, parse_phys_state,
-    parse_port_state, parse_rate,
+    parse_port_state, parse_rate, parse_rdma_dev_json,
 };
 
 const CLASS: &str = "sys/class/infiniband";
+/// Where an offline copy has the output of `rdma -j dev`.
+const REGISTERED: &str = "commands/rdma-dev.json";
 
 /// Reads every RDMA device, in natural order of their names.
 pub(super) fn read_hcas(
@@ -26,6 +28,11 @@ pub(super) fn read_hcas(
 ) -> Reading<Vec<Hca>> {
     let names = root.list(CLASS)?;
     let uverbs = read_uverbs(root, nodes_can_be_missing);
+    let registered = root
+        .is_offline()
+        .then(|| root.parsed(REGISTERED, parse_rdma_dev_json).ok())
+        .flatten()
+        .unwrap_or_default();
     let namespace = Namespace {
         netdevs,
         interfaces,
@@ -34,7 +41,11 @@ pub(super) fn read_hcas(
         .into_iter()
         .map(|name| {
             let uverbs = uverbs.get(&name).copied().unwrap_or_default();
-            read_hca(root, scope, &namespace, name, uverbs)
+            let ibdev_index = registered.get(&name).copied();
+            Hca {
+                ibdev_index,
+                ..read_hca(root, scope, &namespace, name, uverbs)
+            }
         })
         .collect())
 }
@@ -328,10 +339,14 @@ fn read_row(
             return Err(why);
         }
     };
-    if gid.class() == GidClass::Empty {
+    if gid == Gid([0; 16]) {
         return Ok(None);
     }
     let kind = root.text(&format!("{port}/gid_attrs/types/{index}"));
+    // Old kernels show an unused row as the bare link-local prefix; it has no type then.
+    if gid.is_empty() && kind.is_err() {
+        return Ok(None);
+    }
     Ok(Some(GidRow {
         index,
         gid,

@@ -40,11 +40,11 @@ const CONTAINER_SIGNS: [&str; 4] = [
 
 /// Reads a node.
 pub(crate) fn read_node(root: &Root, scope: Scope) -> Node {
-    let interfaces = read_interfaces(root);
     let container = CONTAINER_SIGNS
         .iter()
         .find(|p| root.exists(p) == Ok(true))
         .map(|p| format!("/{p}"));
+    let interfaces = read_interfaces(root);
     let dev_infiniband = read_dev_infiniband(root);
     let netdevs = read_netdevs(root, scope);
     let hcas = read_hcas(

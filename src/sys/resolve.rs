@@ -13,31 +13,39 @@ pub(super) fn resolve(
     mut read_link: impl FnMut(&str) -> Option<String>,
 ) -> Result<String, Why> {
     const ELOOP: i32 = 40;
-    let mut todo: Vec<String> = components(path).rev().map(str::to_owned).collect();
-    let mut done: Vec<String> = Vec::new();
+    let mut todo = path.to_owned();
+    let mut at = 0;
+    let mut done = String::with_capacity(path.len());
     let mut links = 0;
-    while let Some(component) = todo.pop() {
+    loop {
+        let rest = &todo[at..];
+        let Some(component) = components(rest).next() else {
+            return Ok(done);
+        };
+        // The component is a part of the text it was found in.
+        at += rest.find(component).unwrap_or_default() + component.len();
+        let parent = done.len();
         if component == ".." {
-            done.pop();
+            done.truncate(done.rfind('/').unwrap_or_default());
             continue;
         }
-        done.push(component);
-        if todo.is_empty() && !follow_last {
-            break;
+        if !done.is_empty() {
+            done.push('/');
         }
-        if let Some(target) = read_link(&done.join("/")) {
+        done.push_str(component);
+        if !follow_last && components(&todo[at..]).next().is_none() {
+            return Ok(done);
+        }
+        if let Some(target) = read_link(&done) {
             links += 1;
             if links > MAX_LINKS {
                 return Err(Why::Errno(ELOOP));
             }
-            done.pop();
-            if target.starts_with('/') {
-                done.clear();
-            }
-            todo.extend(components(&target).rev().map(str::to_owned));
+            done.truncate(if target.starts_with('/') { 0 } else { parent });
+            todo = format!("{target}/{}", &todo[at..]);
+            at = 0;
         }
     }
-    Ok(done.join("/"))
 }
 
 /// Joins a link's target to the directory the link lies in, without looking at the machine.

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2, readlinkat};
 use nix::sys::stat::Mode;
+use nix::unistd::{AccessFlags, faccessat};
 
 use super::resolve::{join_link, resolve};
 use super::tree::{Entry, Tree, TreeError, why_of_errno};
@@ -296,6 +297,35 @@ impl Root {
             }
         }
         Err(Unread::new(path, Why::Errno(Errno::ELOOP as i32)))
+    }
+
+    /// Asks the kernel whether this process, with its effective user, may read and write a device node, which is not opened.
+    ///
+    /// `None`: of a copied tree nothing can be said, and of a capture only where it was asked when it was made; there a
+    /// file stands for a yes, EACCES for a no.
+    pub(crate) fn may_open(&self, path: &str) -> Option<Reading<()>> {
+        self.traces(path);
+        let allowed = match &self.kind {
+            Kind::Live => faccessat(
+                AT_FDCWD,
+                &live(path),
+                AccessFlags::R_OK | AccessFlags::W_OK,
+                AtFlags::AT_EACCESS,
+            )
+            .map_err(why_of_nix),
+            Kind::Dir { .. } => return None,
+            Kind::Tree(tree) => match tree.bytes(path) {
+                Err(Why::NotCaptured) => return None,
+                other => other.map(drop),
+            },
+        };
+        Some(match allowed {
+            Ok(()) => {
+                self.records(path, || Entry::File(Vec::new()));
+                Ok(())
+            }
+            Err(why) => Err(self.failed(path, why)),
+        })
     }
 
     /// Tells whether something stands at a path, links followed.

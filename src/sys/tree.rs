@@ -64,9 +64,14 @@ pub(crate) struct TreeError {
 }
 
 impl Tree {
-    /// Puts an entry; a file wins over a mere `Exists`, which never replaces anything.
+    /// Puts an entry; what is more than a mere `Exists` replaces it, and a `Dir` replaces nothing else.
     pub(crate) fn put(&mut self, path: &str, entry: Entry) {
-        if matches!(entry, Entry::Exists | Entry::Dir) && self.entries.contains_key(path) {
+        let known_better = match (&entry, self.entries.get(path)) {
+            (Entry::Exists, old) => old.is_some(),
+            (Entry::Dir, old) => old.is_some_and(|o| *o != Entry::Exists),
+            _ => false,
+        };
+        if known_better {
             return;
         }
         self.entries.insert(path.to_owned(), entry);
@@ -75,6 +80,20 @@ impl Tree {
     /// Takes an entry out.
     pub(crate) fn remove(&mut self, path: &str) {
         self.entries.remove(path);
+    }
+
+    /// Puts an entry in the place of whatever stands there.
+    #[cfg(test)]
+    pub(crate) fn replace(&mut self, path: &str, entry: Entry) {
+        self.entries.insert(path.to_owned(), entry);
+    }
+
+    /// Takes an entry out, and everything below it.
+    #[cfg(test)]
+    pub(crate) fn remove_all(&mut self, path: &str) {
+        let below = format!("{path}/");
+        self.entries
+            .retain(|p, _| p != path && !p.starts_with(&below));
     }
 
     /// Every entry in order of its path.

@@ -13,7 +13,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_*", "etc/nccl.conf"],
     run: run,
 }
 
@@ -32,6 +32,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
                 &r.name,
                 format!("line {} of {}: {}", r.line, a.sources.whose, r.what),
             )
+            .evidence(a.sources.whose.clone(), format!("line {}", r.line))
             .fix("write NAME=VALUE and nothing else")
         })
         .collect();

@@ -16,7 +16,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM", "etc/nccl.conf"],
     run: run,
 }
 

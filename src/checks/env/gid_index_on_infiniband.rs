@@ -11,7 +11,7 @@ declare_check! {
     severity: Note,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_IB_GID_INDEX", "etc/nccl.conf"],
     run: run,
 }
 

@@ -12,7 +12,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_IB_GID_INDEX", "etc/nccl.conf"],
     run: run,
 }
 

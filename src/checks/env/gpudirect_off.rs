@@ -15,7 +15,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_NET_GDR_LEVEL", "NCCL_DMABUF_ENABLE", "etc/nccl.conf"],
     run: run,
 }
 

@@ -10,7 +10,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_SOCKET_IFNAME", "etc/nccl.conf"],
     run: run,
 }
 

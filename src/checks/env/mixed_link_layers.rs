@@ -12,7 +12,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_IB_HCA", "etc/nccl.conf"],
     run: run,
 }
 

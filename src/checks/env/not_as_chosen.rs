@@ -12,7 +12,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Node,
-    reads: [],
+    reads: ["NCCL_*", "etc/nccl.conf"],
     run: run,
 }
 
@@ -39,6 +39,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
     message
         .map(|m| {
             Finding::new(Severity::Warning, "NCCL", m)
+                .evidence("NCCL_IB_HCA", j.value("NCCL_IB_HCA").unwrap_or("not set"))
                 .fix("use what `rdmactl env` prints")
                 .command("eval \"$(rdmactl env)\"")
         })

@@ -10,7 +10,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "etc/nccl.conf"],
     run: run,
 }
 
@@ -33,7 +33,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         .into_iter()
         .map(|name| {
             let message =
-                "GPUs of this node exchange data through host memory only, also over NVLink";
+                "keeps the GPUs of this node apart: data goes through host memory, NVLink or not";
             let finding = Finding::new(Severity::Warning, name, message);
             a.removed(Analysis::shown(finding, j, name), j, name)
         })

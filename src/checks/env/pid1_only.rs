@@ -8,7 +8,7 @@ declare_check! {
     severity: Note,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["proc/1/environ"],
     run: run,
 }
 

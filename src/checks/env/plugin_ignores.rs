@@ -11,7 +11,7 @@ declare_check! {
     severity: Warning,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_*", "etc/nccl.conf"],
     run: run,
 }
 

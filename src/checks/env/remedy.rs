@@ -38,7 +38,7 @@ impl Analysis<'_> {
     /// Adds what a variable is now, and where.
     pub(crate) fn shown(finding: Finding, judged: &Judged, name: &str) -> Finding {
         match judged.settings.setting(name).map(|s| &s.effective) {
-            None => finding,
+            None => finding.evidence(name, "not set"),
             Some(definition) => match &definition.origin {
                 Origin::Environment => finding.evidence(name, &definition.value),
                 Origin::File { path, line } => {

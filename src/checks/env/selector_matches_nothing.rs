@@ -10,7 +10,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Variable,
-    reads: [],
+    reads: ["NCCL_IB_HCA", "etc/nccl.conf"],
     run: run,
 }
 

@@ -14,7 +14,7 @@ declare_check! {
     severity: Error,
     since: "0.1.0",
     subject: Node,
-    reads: [],
+    reads: ["NCCL_*", "etc/nccl.conf"],
     run: run,
 }
 
@@ -36,7 +36,9 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             format!("with release {}: {crash}", j.release),
         );
         found.push(if subject == "NCCL" {
-            finding.fix("use another release of NCCL, or real devices")
+            finding
+                .evidence("NCCL", j.release)
+                .fix("use another release of NCCL, or real devices")
         } else {
             a.removed(Analysis::shown(finding, j, subject), j, subject)
         });
@@ -54,6 +56,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         let message = "there is no interface with an address, so RDMA is off and NCCL cannot start";
         found.push(
             Finding::new(Severity::Error, IFNAME, message)
+                .evidence(IFNAME, "not set")
                 .fix("give an interface an address (ip address add ADDRESS/LENGTH dev NAME)"),
         );
     }

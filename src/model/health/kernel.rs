@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Reading, Unread, Why};
+use super::NvidiaDriver;
+use crate::model::{Bdf, Reading, Unread, Why};
 
 /// Settings of an interface that decide about ARP and reverse-path filtering.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) struct Kernel {
     pub(crate) cmdline: Reading<String>,
     /// /proc/sys/kernel/numa_balancing.
     pub(crate) numa_balancing: Reading<i64>,
-    /// Distinct CPU frequency governors and how many CPUs have each.
+    /// Distinct CPU frequency governors and how many policies (CPUs that change together) have each.
     pub(crate) governors: Reading<BTreeMap<String, u32>>,
     /// Kinds of the IOMMU groups (`identity`, `DMA`, `DMA-FQ`) of RDMA devices and GPUs, by PCI address.
     pub(crate) iommu_groups: BTreeMap<String, Reading<String>>,
@@ -31,13 +32,27 @@ pub(crate) struct Kernel {
     /// Paths whose existence tells NCCL that peer memory is there, and whether they exist.
     pub(crate) peer_memory: BTreeMap<String, Reading<bool>>,
     /// /proc/driver/nvidia/version.
-    pub(crate) nvidia_version: Reading<String>,
-    /// /proc/cpuinfo names an Arm CPU, or the directory of x86 is missing; `None` where neither can be told.
-    pub(crate) is_arm: Option<bool>,
-    /// `CmaTotal` of /proc/meminfo in kB.
+    pub(crate) nvidia_version: Reading<NvidiaDriver>,
+    /// Drivers the GPUs are bound to (`nvidia`, `vfio-pci`, `nouveau`); none where a GPU has no driver.
+    pub(crate) gpu_drivers: BTreeMap<Bdf, Option<String>>,
+    /// Whether a device file of an NVIDIA GPU is in /dev.
+    pub(crate) nvidia_nodes: Reading<bool>,
+    /// An Arm machine, by /proc/sys/kernel/arch or, on kernels without it, /proc/cpuinfo.
+    pub(crate) is_arm: Reading<bool>,
+    /// A hypervisor is below, as x86's /proc/cpuinfo says; `None` where nothing says so or where nobody needed to know.
+    pub(crate) is_guest: Option<bool>,
+    /// `CmaTotal` of /proc/meminfo in kB; absent where the kernel has no such memory.
     pub(crate) cma_total_kb: Reading<u64>,
-    /// PCI functions of makers of RDMA cards without an RDMA device: address to driver (or none).
+    /// `CmaFree` of /proc/meminfo in kB.
+    pub(crate) cma_free_kb: Reading<u64>,
+    /// `bonding_slave/mii_status` of every bond's slaves, by name.
+    pub(crate) slave_status: BTreeMap<String, Reading<String>>,
+    /// PCI functions that could have an RDMA device and have none: address to driver (or none). Virtual functions, the
+    /// second function of a bond over one card and functions given to virtual machines are left out.
     pub(crate) idle_rdma_functions: BTreeMap<String, Option<String>>,
+    /// Whether every network namespace sees every RDMA device (`rdma system`); devices of other namespaces do not show
+    /// here where it is false.
+    pub(crate) rdma_netns_shared: Reading<bool>,
 }
 
 impl Default for Kernel {
@@ -55,9 +70,15 @@ impl Default for Kernel {
             sysctl: BTreeMap::new(),
             peer_memory: BTreeMap::new(),
             nvidia_version: none("proc/driver/nvidia/version"),
-            is_arm: None,
+            is_arm: none("proc/sys/kernel/arch"),
+            is_guest: None,
+            gpu_drivers: BTreeMap::new(),
+            nvidia_nodes: none("dev/nvidiactl"),
             cma_total_kb: none("proc/meminfo"),
+            cma_free_kb: none("proc/meminfo"),
+            slave_status: BTreeMap::new(),
             idle_rdma_functions: BTreeMap::new(),
+            rdma_netns_shared: none("sys/module/ib_core/parameters/netns_mode"),
         }
     }
 }

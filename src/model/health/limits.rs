@@ -16,8 +16,10 @@ pub(crate) enum Limit {
 pub(crate) struct SharedMemory {
     /// Whole size.
     pub(crate) size_bytes: u64,
-    /// Bytes that are free.
-    pub(crate) available_bytes: u64,
+    /// Bytes that are free; unknown where only the mount's size could be read.
+    pub(crate) available_bytes: Option<u64>,
+    /// Path below the root that said so; `dev/shm` itself on the live machine.
+    pub(crate) source: &'static str,
 }
 
 /// Limits and capabilities of this process.
@@ -33,6 +35,11 @@ pub(crate) struct Limits {
     pub(crate) open_files_hard: Reading<Limit>,
     /// Effective capabilities as the kernel's bit mask, from /proc/self/status.
     pub(crate) capabilities: Reading<u64>,
+    /// The bounding set: what the process could ever have.
+    pub(crate) bounding: Reading<u64>,
+    /// Whether this is a user namespace, in which capabilities do not count for locked memory (`capable()` asks the first
+    /// namespace); from /proc/self/uid_map.
+    pub(crate) user_namespace: Reading<bool>,
     /// Effective user id, from /proc/self/status.
     pub(crate) euid: Reading<u32>,
     /// /dev/shm.
@@ -47,9 +54,24 @@ impl Limits {
 
     /// Whether the process may lock memory without limit.
     pub(crate) fn has_ipc_lock(&self) -> Result<bool, &Unread> {
-        self.capabilities
-            .as_ref()
-            .map(|c| c >> Self::CAP_IPC_LOCK & 1 == 1)
+        if !Self::holds_ipc_lock(*self.capabilities.as_ref()?) {
+            return Ok(false);
+        }
+        match &self.user_namespace {
+            Ok(inside) => Ok(!inside),
+            // A copy without the file is of the ordinary kind.
+            Err(unread) if unread.is_absent() => Ok(true),
+            Err(unread) => Err(unread),
+        }
+    }
+
+    /// Whether the process could have the capability: it is in the bounding set.
+    pub(crate) fn could_have_ipc_lock(&self) -> Result<bool, &Unread> {
+        self.bounding.as_ref().map(|c| Self::holds_ipc_lock(*c))
+    }
+
+    fn holds_ipc_lock(mask: u64) -> bool {
+        mask >> Self::CAP_IPC_LOCK & 1 == 1
     }
 }
 
@@ -64,6 +86,8 @@ impl Default for Limits {
             open_files_soft: none("proc/self/limits"),
             open_files_hard: none("proc/self/limits"),
             capabilities: none("proc/self/status"),
+            bounding: none("proc/self/status"),
+            user_namespace: none("proc/self/uid_map"),
             euid: none("proc/self/status"),
             shared_memory: none("dev/shm"),
             lock_probe: None,

@@ -9,13 +9,15 @@ pub(crate) struct Program {
     pub(crate) name: &'static str,
     /// Program and arguments.
     pub(crate) argv: &'static [&'static str],
+    /// Arguments for releases that do not know an argument of the first list; empty where there are none.
+    pub(crate) fallback: &'static [&'static str],
 }
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProgramRun {
-    /// It is not installed, or the offline copy does not have its answer.
-    NotFound,
+    /// It was not run, and why: not installed, not in the offline copy, or not this machine's to run.
+    NotFound(&'static str),
     /// It could not be started.
     CouldNotStart(String),
     /// It ended.

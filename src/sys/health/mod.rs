@@ -5,13 +5,17 @@ mod kernel;
 mod library;
 mod limits;
 mod link;
+mod modules;
 mod program;
+mod run;
+mod vendor;
+mod verbs;
 
 use super::{Env, Root};
 use crate::model::Node;
 use crate::model::health::Health;
 
-pub(crate) use program::{Programs, start_programs};
+pub(crate) use program::{Programs, start_nvidia_smi, start_programs};
 
 /// How much is read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,14 +33,28 @@ pub(crate) fn read_health(
     scope: HealthScope,
 ) -> Health {
     let counters = counters::read(root, node, scope.interval_ms);
-    Health {
+    let mut health = Health {
         links: link::read_links(root, node),
         bridges: link::read_bridges(root, node),
         limits: limits::read(root),
         kernel: kernel::read(root, node),
         libraries: library::read(root, env),
+        pkeys: verbs::read_pkeys(root, node),
+        uverbs_access: verbs::read_access(root, node),
         counters,
-        // Last: whoever is slow has had the whole time.
-        programs: programs.finish(),
-    }
+        ..Health::default()
+    };
+    // Last: whoever is slow has had the whole time.
+    health.programs = programs.finish(root);
+    health.vendor = vendor::of(&health.programs);
+    health
+}
+
+/// Reads only what is known of the GPUs and their driver. `programs` is `nvidia-smi`, started before.
+pub(crate) fn read_gpu_health(root: &Root, node: &Node, programs: Programs) -> Health {
+    let mut health = Health::default();
+    modules::fill(root, node, &mut health.kernel);
+    health.programs = programs.finish(root);
+    health.vendor = vendor::of(&health.programs);
+    health
 }
