@@ -71,6 +71,9 @@ pub(crate) fn dead_entries(
         .collect()
 }
 
+/// Characters that are taken for a comma; the full-width and ideographic ones are what an input method leaves.
+const SEPARATORS: [char; 7] = [' ', '\t', ';', '|', '\u{ff0c}', '\u{ff1b}', '\u{3001}'];
+
 fn why(
     entry: &Entry,
     selector: &Selector,
@@ -104,8 +107,6 @@ fn why(
     if let Some(mark) = name.chars().next().filter(|c| "=^!".contains(*c)) {
         return Why::Mark(mark);
     }
-    // Full-width comma and semicolon, and the ideographic one, as an input method leaves them.
-    const SEPARATORS: [char; 7] = [' ', '\t', ';', '|', '\u{ff0c}', '\u{ff1b}', '\u{3001}'];
     if let Some(separator) = entry.text.chars().find(|c| SEPARATORS.contains(c)) {
         return Why::Separator(separator);
     }

@@ -11,9 +11,9 @@ mod list;
 mod number;
 mod sources;
 
-pub(crate) use analysis::{Analysis, Choice, Judged, RowFault, Used, row_fault};
+pub(crate) use analysis::{Analysis, Judged, RowFault, Used, row_fault};
 pub(crate) use edit::{edit_distance, nearest};
-pub(crate) use envfile::{EnvFile, Reader, Remark, parse_env_file};
+pub(crate) use envfile::{Remark, parse_env_file};
 pub(crate) use known::{is_adoptable, is_known_variable, is_setting};
 pub(crate) use list::{DeadEntry, Why, dead_entries, describe};
 pub(crate) use number::{NumberFault, judge_number};

@@ -20,7 +20,7 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     if j.value(COMM_ID).is_none() {
         return Vec::new();
     }
@@ -45,5 +45,9 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         },
         Bootstrap::Unknown => return Vec::new(),
     };
-    vec![a.removed(Analysis::shown(finding, j, COMM_ID), j, COMM_ID)]
+    vec![Analysis::removed(
+        Analysis::shown(finding, j, COMM_ID),
+        j,
+        COMM_ID,
+    )]
 }

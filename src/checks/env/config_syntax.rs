@@ -137,5 +137,9 @@ fn named_file(a: &Analysis, j: &Judged) -> Option<Finding> {
         format!("{path} cannot be read, and .nccl.conf in the home directory is not read either")
     };
     let finding = Finding::new(Severity::Warning, CONF_FILE, message);
-    Some(a.removed(Analysis::shown(finding, j, CONF_FILE), j, CONF_FILE))
+    Some(Analysis::removed(
+        Analysis::shown(finding, j, CONF_FILE),
+        j,
+        CONF_FILE,
+    ))
 }

@@ -37,7 +37,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             Severity::Note
         };
         let finding = Analysis::shown(Finding::new(severity, name, message), j, name);
-        found.push(a.removed(finding, j, name));
+        found.push(Analysis::removed(finding, j, name));
     }
     found
 }

@@ -19,12 +19,16 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     let all_ib = j.used.iter().all(|u| u.link == Link::InfiniBand);
     if j.filled(GID_INDEX).is_none() || j.used.is_empty() || !all_ib {
         return Vec::new();
     }
     let message = "NCCL does not use it on InfiniBand, and every port it uses is InfiniBand";
     let finding = Finding::new(Severity::Note, GID_INDEX, message);
-    vec![a.removed(Analysis::shown(finding, j, GID_INDEX), j, GID_INDEX)]
+    vec![Analysis::removed(
+        Analysis::shown(finding, j, GID_INDEX),
+        j,
+        GID_INDEX,
+    )]
 }

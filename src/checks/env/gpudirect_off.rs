@@ -31,7 +31,11 @@ fn level(a: &Analysis, j: &Judged) -> Option<Finding> {
     let value = j.filled(LEVEL)?;
     let warning = |message: String| {
         let finding = Finding::new(Severity::Warning, LEVEL, message);
-        Some(a.removed(Analysis::shown(finding, j, LEVEL), j, LEVEL))
+        Some(Analysis::removed(
+            Analysis::shown(finding, j, LEVEL),
+            j,
+            LEVEL,
+        ))
     };
     let Some(level) = GdrLevel::parse(value) else {
         let hint = match value.to_ascii_uppercase().as_str() {
@@ -79,5 +83,9 @@ fn dma_buf(a: &Analysis, j: &Judged) -> Option<Finding> {
     }
     let message = "DMA-BUF is off and there is no peer memory module: GPUDirect is impossible";
     let finding = Finding::new(Severity::Warning, DMABUF, message);
-    Some(a.removed(Analysis::shown(finding, j, DMABUF), j, DMABUF))
+    Some(Analysis::removed(
+        Analysis::shown(finding, j, DMABUF),
+        j,
+        DMABUF,
+    ))
 }

@@ -19,7 +19,7 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     if !j
         .filled(NET)
         .is_some_and(|v| v.eq_ignore_ascii_case("socket"))
@@ -28,5 +28,5 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
     }
     let message = "makes NCCL use sockets, whatever else is set";
     let finding = Finding::new(Severity::Error, NET, message);
-    vec![a.removed(Analysis::shown(finding, j, NET), j, NET)]
+    vec![Analysis::removed(Analysis::shown(finding, j, NET), j, NET)]
 }

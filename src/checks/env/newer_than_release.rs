@@ -18,7 +18,7 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, setting) in j.settings.iter() {
         let Some(variable) = find_variable(name).filter(|_| !setting.effective.value.is_empty())
@@ -33,7 +33,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
                 Severity::Note
             };
             let finding = Analysis::shown(Finding::new(severity, name, message), j, name);
-            found.push(a.removed(finding, j, name));
+            found.push(Analysis::removed(finding, j, name));
         }
     }
     found

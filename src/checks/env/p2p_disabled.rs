@@ -35,7 +35,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             let message =
                 "keeps the GPUs of this node apart: data goes through host memory, NVLink or not";
             let finding = Finding::new(Severity::Warning, name, message);
-            a.removed(Analysis::shown(finding, j, name), j, name)
+            Analysis::removed(Analysis::shown(finding, j, name), j, name)
         })
         .collect()
 }

@@ -68,12 +68,12 @@ impl Analysis<'_> {
             Some(Action::Blank) => finding
                 .fix("an empty value keeps the configuration file's out")
                 .setting(name, ""),
-            Some(Action::Unset) | None => self.removed(finding, judged, name),
+            Some(Action::Unset) | None => Self::removed(finding, judged, name),
         }
     }
 
     /// Adds how a variable is taken away, where it stands.
-    pub(crate) fn removed(&self, finding: Finding, judged: &Judged, name: &str) -> Finding {
+    pub(crate) fn removed(finding: Finding, judged: &Judged, name: &str) -> Finding {
         match judged.origin(name) {
             Some(Origin::File { path, line }) => {
                 finding.fix(format!("take {name} out of {path} (line {line})"))

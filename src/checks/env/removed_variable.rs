@@ -18,7 +18,7 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, _) in j.settings.iter() {
         let Some(variable) = find_variable(name).filter(|v| v.instead.is_none()) else {
@@ -27,7 +27,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         if let State::Gone(last) = variable.state(j.release) {
             let message = format!("NCCL reads it up to {last} only, and nothing took its place");
             let finding = Analysis::shown(Finding::new(Severity::Note, name, message), j, name);
-            found.push(a.removed(finding, j, name));
+            found.push(Analysis::removed(finding, j, name));
         }
     }
     found

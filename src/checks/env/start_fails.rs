@@ -40,7 +40,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
                 .evidence("NCCL", j.release)
                 .fix("use another release of NCCL, or real devices")
         } else {
-            a.removed(Analysis::shown(finding, j, subject), j, subject)
+            Analysis::removed(Analysis::shown(finding, j, subject), j, subject)
         });
     }
     if !j.prediction.topo_result.is_success() {
@@ -49,7 +49,11 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             j.prediction.topo_result
         );
         let finding = Finding::new(Severity::Error, FORCE_MERGE, message);
-        found.push(a.removed(Analysis::shown(finding, j, FORCE_MERGE), j, FORCE_MERGE));
+        found.push(Analysis::removed(
+            Analysis::shown(finding, j, FORCE_MERGE),
+            j,
+            FORCE_MERGE,
+        ));
     }
     let set = j.filled(IFNAME).is_some_and(|v| v.len() > 1);
     if j.prediction.interfaces.is_empty() && !set && a.node.interfaces.is_ok() {

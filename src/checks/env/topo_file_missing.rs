@@ -30,5 +30,9 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         "{path} does not exist: NCCL goes on with the topology it sees, and hardly says so"
     );
     let finding = Finding::new(Severity::Warning, TOPO_FILE, message);
-    vec![a.removed(Analysis::shown(finding, j, TOPO_FILE), j, TOPO_FILE)]
+    vec![Analysis::removed(
+        Analysis::shown(finding, j, TOPO_FILE),
+        j,
+        TOPO_FILE,
+    )]
 }

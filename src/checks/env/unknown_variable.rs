@@ -18,7 +18,7 @@ fn run(facts: &Facts) -> Verdict {
     super::judge(facts, find)
 }
 
-fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
+fn find(_: &Analysis, j: &Judged) -> Vec<Finding> {
     const LETTERS: usize = 3;
     let mut found = Vec::new();
     for (name, _) in j.settings.iter() {
@@ -42,7 +42,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
         found.push(if severity == Severity::Note {
             finding
         } else {
-            a.removed(finding, j, name)
+            Analysis::removed(finding, j, name)
         });
     }
     found

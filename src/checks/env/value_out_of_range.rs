@@ -37,7 +37,7 @@ fn find(a: &Analysis, j: &Judged) -> Vec<Finding> {
             found.push(if super::is_planned(a, name) {
                 a.corrected(finding, j, name)
             } else {
-                a.removed(finding, j, name)
+                Analysis::removed(finding, j, name)
             });
         }
     }

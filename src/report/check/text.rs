@@ -176,8 +176,7 @@ fn write_unknown(out: &mut String, report: &Report, style: Style) {
     let mut any = false;
     for outcome in &report.outcomes {
         let unread: &[Unread] = match &outcome.verdict {
-            Verdict::Unknown(unread) => unread,
-            Verdict::Found(_, unread) => unread,
+            Verdict::Unknown(unread) | Verdict::Found(_, unread) => unread,
             _ => continue,
         };
         let Some(first) = unread.first() else {

@@ -106,11 +106,12 @@ fn difference(a: &Analysis) -> Option<String> {
         let plugin = ["NCCL_NET", "NCCL_NET_PLUGIN"]
             .iter()
             .any(|n| j.filled(n).is_some());
-        if !plugin && !(j.prediction.uses_rdma() && ports && gids && interface) {
+        let rdma = j.prediction.uses_rdma();
+        let right = rdma && ports && gids && interface;
+        if !plugin && !right {
             return Some(format!(
-                "{}: rdma {}, ports {ports}, GIDs {gids}, interface {taken:?}",
-                j.release,
-                j.prediction.uses_rdma()
+                "{}: rdma {rdma}, ports {ports}, GIDs {gids}, interface {taken:?}",
+                j.release
             ));
         }
     }
