@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    capture, check, completions, devices, env, exec, explain, gids, gpus, log, topo,
+    capture, check, completions, devices, env, exec, explain, gids, gpus, lint, log, topo,
 };
 use crate::report::ColorChoice;
 
@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Env(env::EnvArgs),
     /// Run a program with the NCCL settings for this node
     Exec(exec::ExecArgs),
+    /// Check an existing NCCL configuration against this node, and say what NCCL would do with it
+    Lint(lint::LintArgs),
     /// List RDMA ports: netdev, role and why, state, rate, PCI, NUMA node, nearest GPU
     #[command(visible_alias = "nics")]
     Devices(devices::DevicesArgs),

@@ -60,6 +60,7 @@ fn answer(tree: &Tree) -> Answer {
             health: &health,
             releases: &[],
             settings: &settings,
+            lint: None,
             expect: &Expectations::default(),
             thresholds: &Thresholds::default(),
         },

@@ -4,12 +4,12 @@
 //!
 //! ```text
 //! main -> lib -> cli, commands -> { sys, report, checks, roles, nccl }
-//! sys -> parse -> model      roles -> nccl -> model      checks -> roles, nccl -> model      report -> all but sys
+//! sys -> parse -> model      roles -> nccl -> model      lint -> plan, roles, nccl -> model      checks -> lint, roles, nccl -> model      report -> all but sys
 //! ```
 //!
 //! - `sys` is the only room that touches the machine; everything read goes through `sys::Root`.
 //! - `joblog` turns the bytes of an NCCL log into findings; pure as well.
-//! - `parse`, `model`, `roles`, `nccl` and `checks` are pure: they see no path on disk, no clock, no environment.
+//! - `parse`, `model`, `roles`, `nccl`, `plan`, `lint` and `checks` are pure: they see no path on disk, no clock, no environment.
 //! - `report` turns results into bytes.
 //! - `commands` is glue: read, decide, print.
 
@@ -26,6 +26,7 @@ mod exit;
 #[cfg(test)]
 mod faults;
 mod joblog;
+mod lint;
 mod model;
 mod nccl;
 mod parse;

@@ -64,27 +64,8 @@ pub(crate) fn family(check: &Check) -> &'static str {
 pub(crate) fn nearest_id(word: &str) -> Option<&'static str> {
     all()
         .flat_map(|c| [c.id, family(c)])
-        .map(|id| (distance(word, id), id))
+        .map(|id| (crate::lint::edit_distance(word, id), id))
         .filter(|(d, id)| *d <= id.len() / 2)
         .min_by_key(|(d, _)| *d)
         .map(|(_, id)| id)
-}
-
-/// Levenshtein's distance, in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, cell) in b.bytes().zip(row.iter_mut().skip(1)) {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = *cell;
-            *cell = changed.min(left + 1).min(diagonal + 1);
-            left = *cell;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }

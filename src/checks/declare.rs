@@ -1,5 +1,6 @@
 //! What a check is: one static, one function, one page.
 
+use crate::lint::Analysis;
 use crate::model::health::Health;
 use crate::model::{Node, Unread};
 use crate::nccl::config::Settings;
@@ -94,6 +95,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) releases: &'a [Release],
     /// NCCL's settings as they are in this process.
     pub(crate) settings: &'a Settings,
+    /// The settings in the NCCL model; `None` where there are none to look at.
+    pub(crate) lint: Option<&'a Analysis<'a>>,
     /// What the node ought to have.
     pub(crate) expect: &'a Expectations,
     /// Limits of what is fine.

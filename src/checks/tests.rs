@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{
     ALIASES, Check, Expectations, Facts, REMOVED, Report, Severity, Thresholds, Verdict, all,
 };
+use crate::lint::Analysis;
 use crate::nccl::config::Settings;
 use crate::nccl::release::Release;
 use crate::roles::{Rules, decide};
@@ -104,6 +105,12 @@ fn run(story: &Story, name: &str) -> (Report, BTreeSet<String>) {
     let health = read_health(&root, &env, &node, programs, HealthScope::default());
     let decision = decide(&node, &Rules::default());
     let settings = Settings::resolve(env.vars(), &[], Release::NEWEST);
+    let mut sources = crate::commands::settings::own_sources(&root, &env);
+    sources.pid1 = Some(crate::commands::settings::of_process(1, &root));
+    let rules = Rules::default();
+    let analysis = sources
+        .has_settings()
+        .then(|| Analysis::new(&node, &decision, &rules, &sources, &story.nccl));
     let checks: Vec<&'static Check> = all().collect();
     let report = super::run(
         &checks,
@@ -113,6 +120,7 @@ fn run(story: &Story, name: &str) -> (Report, BTreeSet<String>) {
             health: &health,
             releases: &story.nccl,
             settings: &settings,
+            lint: analysis.as_ref(),
             expect: &story.expect,
             thresholds: &Thresholds::default(),
         },

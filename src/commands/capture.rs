@@ -7,6 +7,7 @@ use clap::Args;
 use super::Cx;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::lint::is_known_variable;
 use crate::nccl::config::candidates;
 use crate::nccl::release::Release;
 use crate::redact::Redactor;
@@ -76,37 +77,4 @@ pub(crate) fn run(args: &CaptureArgs, cx: &mut Cx) -> Result<Exit> {
     }
     super::say_unread(cx, &node);
     Ok(Exit::Fine)
-}
-
-/// Variables that say how a communication library is configured, or which GPUs a job has. No other is ever kept or shown.
-pub(crate) fn is_known_variable(name: &str) -> bool {
-    const PREFIXES: [&str; 12] = [
-        "NCCL_",
-        "RCCL_",
-        "UCX_",
-        "NVSHMEM_",
-        "GLOO_",
-        "TP_SOCKET_",
-        "MSCCLPP_",
-        "MC_",
-        "UCCL_",
-        "OMPI_MCA_btl_",
-        "SHARP_",
-        "HCCL_",
-    ];
-    const NAMES: [&str; 10] = [
-        "CUDA_VISIBLE_DEVICES",
-        "NVIDIA_VISIBLE_DEVICES",
-        "HIP_VISIBLE_DEVICES",
-        "ROCR_VISIBLE_DEVICES",
-        "SLURM_STEP_GPUS",
-        "SLURM_JOB_GPUS",
-        "LOCAL_WORLD_SIZE",
-        "OMPI_COMM_WORLD_LOCAL_SIZE",
-        "MPI_LOCALNRANKS",
-        "FI_PROVIDER",
-    ];
-    // Mooncake's and MinIO's client both say MC_; the latter's hold credentials.
-    !name.starts_with("MC_HOST")
-        && (PREFIXES.iter().any(|p| name.starts_with(p)) || NAMES.contains(&name))
 }

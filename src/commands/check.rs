@@ -11,12 +11,13 @@ use crate::checks::{
 use crate::cli::SelectArgs;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::lint::{Analysis, Sources};
 use crate::model::Node;
 use crate::model::health::Health;
 use crate::nccl::config::Settings;
 use crate::nccl::release::Release;
 use crate::report::check::{Context, Format, exit, write};
-use crate::roles::{Decision, decide};
+use crate::roles::{Decision, Rules, decide};
 use crate::sys::{
     HealthScope, Scope, read_health, read_node, read_text_file, start_programs, write_atomically,
 };
@@ -96,7 +97,7 @@ pub(crate) struct FactsArgs {
 
 /// `--fail-on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum FailOn {
+pub(crate) enum FailOn {
     /// Errors
     #[default]
     Error,
@@ -104,6 +105,17 @@ enum FailOn {
     Warning,
     /// Anything
     Note,
+}
+
+impl FailOn {
+    /// The severity that is meant.
+    pub(super) fn severity(self) -> Severity {
+        match self {
+            Self::Error => Severity::Error,
+            Self::Warning => Severity::Warning,
+            Self::Note => Severity::Note,
+        }
+    }
 }
 
 fn expectation(text: &str) -> std::result::Result<String, String> {
@@ -126,6 +138,8 @@ pub(super) struct Read {
     health: Health,
     releases: Vec<Release>,
     settings: Settings,
+    rules: Rules,
+    sources: Sources,
     expect: Expectations,
     thresholds: Thresholds,
 }
@@ -133,6 +147,16 @@ pub(super) struct Read {
 impl Read {
     /// Runs checks on it.
     pub(super) fn run(&self, checks: &[&'static Check]) -> Report {
+        // Without any setting there is nothing to hold against the node: `rdmactl env` is what is missing then.
+        let analysis = self.sources.has_settings().then(|| {
+            Analysis::new(
+                &self.node,
+                &self.decision,
+                &self.rules,
+                &self.sources,
+                &self.releases,
+            )
+        });
         crate::checks::run(
             checks,
             &Facts {
@@ -141,6 +165,7 @@ impl Read {
                 health: &self.health,
                 releases: &self.releases,
                 settings: &self.settings,
+                lint: analysis.as_ref(),
                 expect: &self.expect,
                 thresholds: &self.thresholds,
             },
@@ -181,6 +206,8 @@ pub(super) fn read(args: &FactsArgs, cx: &mut Cx) -> Result<Read> {
         health,
         releases,
         settings,
+        rules,
+        sources: super::settings::own_sources(&cx.root, &cx.env),
         expect,
         thresholds,
     })
@@ -242,11 +269,7 @@ pub(crate) fn run(args: &CheckArgs, cx: &mut Cx) -> Result<Exit> {
         },
         verbose: cx.verbose > 0,
         compact: args.compact,
-        fail_on: match args.fail_on {
-            FailOn::Error => Severity::Error,
-            FailOn::Warning => Severity::Warning,
-            FailOn::Note => Severity::Note,
-        },
+        fail_on: args.fail_on.severity(),
         strict: args.strict,
         root: cx.root.shown(),
     };

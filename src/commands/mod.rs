@@ -9,9 +9,11 @@ pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gids;
 pub(crate) mod gpus;
+pub(crate) mod lint;
 pub(crate) mod log;
 mod plan;
 mod select;
+pub(crate) mod settings;
 pub(crate) mod topo;
 
 use std::io::Write;
@@ -113,6 +115,7 @@ fn dispatch(command: &Command, cx: &mut Cx) -> Result<Exit> {
     let result = match command {
         Command::Check(args) => check::run(args, cx),
         Command::Env(args) => env::run(args, cx),
+        Command::Lint(args) => lint::run(args, cx),
         Command::Exec(args) => exec::run(args, cx),
         Command::Devices(args) => devices::run(args, cx),
         Command::Gids(args) => gids::run(args, cx),

@@ -1,18 +1,22 @@
 //! From the command line to a plan: reads the node, twice where the first, quick reading does not settle the answer.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use clap::Args;
 
 use super::{Cx, select};
 use crate::cli::SelectArgs;
 use crate::error::{Error, Result};
+use crate::lint::is_adoptable;
 use crate::model::Node;
 use crate::nccl::config::{ConfigFile, Settings, candidates};
 use crate::nccl::release::Release;
-use crate::plan::{Library, Plan, PlanError, Policy, Profile, Request, build, extend};
+use crate::plan::{
+    Action, Library, Plan, PlanError, Policy, Profile, Request, Variable, build, extend,
+};
 use crate::roles::{Decision, decide};
-use crate::sys::{Scope, find_nccl, passwd_home, read_node};
+use crate::sys::{Env, Scope, find_nccl, passwd_home, read_node};
 
 /// What `env` and `exec` share.
 #[derive(Debug, Args)]
@@ -46,6 +50,10 @@ pub(crate) struct PlanArgs {
     /// Set one more variable, or another value (can be repeated)
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = "Settings")]
     pub(crate) set: Vec<(String, String)>,
+
+    /// Start from the settings that this process was started with, and take over those of the libraries that are not found out
+    #[arg(long, value_name = "PID", help_heading = "Settings")]
+    pub(crate) from_pid: Option<u32>,
 
     /// What to do when RDMA has no answer: plain sockets instead of an error
     #[arg(long, value_enum, value_name = "NETWORK", help_heading = "Settings")]
@@ -92,6 +100,10 @@ pub(super) struct Planned {
 
 /// Reads the node and plans; says warnings and notes on standard error.
 pub(super) fn planned(args: &PlanArgs, cx: &mut Cx) -> Result<Planned> {
+    let adopted = match args.from_pid {
+        Some(pid) => adopt(pid, cx)?,
+        None => BTreeMap::new(),
+    };
     let releases = match args.nccl_version {
         Some(release) => vec![release],
         None => found_releases(cx),
@@ -122,12 +134,42 @@ pub(super) fn planned(args: &PlanArgs, cx: &mut Cx) -> Result<Planned> {
         },
     };
     extend(&mut plan, &args.libraries, &node, &decision);
+    for (name, value) in adopted {
+        if plan.variables.iter().all(|v| v.name != name) {
+            plan.variables.push(Variable {
+                name,
+                action: Action::Set(value),
+                why: "as the process of --from-pid has it".to_owned(),
+            });
+        }
+    }
     say(args, &plan, cx);
     Ok(Planned {
         node,
         decision,
         plan,
     })
+}
+
+/// Puts another process's settings of the libraries in the place of this one's, and returns what can be taken over.
+fn adopt(pid: u32, cx: &mut Cx) -> Result<BTreeMap<String, String>> {
+    let theirs = super::settings::of_process(pid, &cx.root).map_err(|unread| {
+        Error::could_not_run(anyhow::anyhow!(
+            "the environment of process {pid} could not be read: {unread}"
+        ))
+        .hint("its owner and root can read it")
+    })?;
+    let adopted: BTreeMap<String, String> = theirs
+        .into_iter()
+        .filter(|(name, value)| is_adoptable(name) && !value.contains(char::is_control))
+        .collect();
+    let own = cx.env.vars().iter().filter(|(name, _)| !is_adoptable(name));
+    let merged: Vec<(OsString, OsString)> = own
+        .chain(&adopted)
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    cx.env = Env::new(merged);
+    Ok(adopted)
 }
 
 fn plan_once(

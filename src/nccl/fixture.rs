@@ -1,6 +1,6 @@
 //! Nodes and settings for the tests of this module, described in a few words.
 
-pub(super) use crate::model::fixture::*;
+pub(crate) use crate::model::fixture::*;
 
 use super::config::Settings;
 

@@ -7,7 +7,7 @@ pub(crate) mod config;
 pub(crate) mod device;
 mod distance;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 pub(crate) mod gdr;
 pub(crate) mod gid;
 pub(crate) mod interface;

@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod gids;
 pub(crate) mod gpus;
 mod json;
+pub(crate) mod lint;
 pub(crate) mod log;
 mod style;
 mod table;

@@ -95,6 +95,27 @@ fn in_loader_cache(root: &Root) -> Option<FoundNccl> {
         .find_map(|dir| in_directory(root, dir))
 }
 
+/// The network plugin the loader finds by its usual name: in `LD_LIBRARY_PATH`, or in its cache.
+pub(crate) fn find_net_plugin(root: &Root, env: &Env) -> Option<String> {
+    const NAME: &str = "libnccl-net.so";
+    let listed = env
+        .var("LD_LIBRARY_PATH")
+        .unwrap_or_default()
+        .split(':')
+        .filter(|d| d.starts_with('/'))
+        .map(|d| format!("{}/{NAME}", d.trim_end_matches('/')))
+        .find(|path| root.exists(path.trim_start_matches('/')) == Ok(true));
+    listed.or_else(|| {
+        let cache = root.bytes("etc/ld.so.cache").ok()?;
+        cache
+            .split(|b| *b == 0)
+            .filter_map(|s| std::str::from_utf8(s).ok())
+            .find(|s| s.starts_with('/') && s.ends_with("/libnccl-net.so"))
+            .filter(|path| root.exists(path.trim_start_matches('/')) == Ok(true))
+            .map(str::to_owned)
+    })
+}
+
 /// Directories of Python packages.
 fn site_packages(root: &Root, env: &Env) -> Vec<String> {
     let mut prefixes: Vec<String> = ["VIRTUAL_ENV", "CONDA_PREFIX"]

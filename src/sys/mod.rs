@@ -23,7 +23,7 @@ pub(crate) use env::Env;
 pub(crate) use health::{
     HealthScope, read_gpu_health, read_health, start_nvidia_smi, start_programs,
 };
-pub(crate) use library::find_nccl;
+pub(crate) use library::{find_nccl, find_net_plugin};
 pub(crate) use node::{Scope, read_node};
 pub(crate) use process::{
     passwd_home, read_text_file, replace_process, write_atomically, write_private,

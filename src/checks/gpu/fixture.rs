@@ -47,6 +47,7 @@ pub(in crate::checks) fn on_root(check: &Check, root: &Root, given: &Given) -> V
         health: &health,
         releases: given.releases,
         settings: &Settings::from_environment(given.env.iter().copied()),
+        lint: None,
         expect: &expect,
         thresholds: &Thresholds::default(),
     })

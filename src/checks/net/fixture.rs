@@ -227,6 +227,7 @@ impl Bench {
             health: &self.health,
             releases: &[],
             settings: &Settings::from_environment([]),
+            lint: None,
             expect: &Expectations::default(),
             thresholds: &self.thresholds,
         };

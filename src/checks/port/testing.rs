@@ -87,6 +87,7 @@ impl Scene {
             health: &self.health,
             releases: &self.releases,
             settings: &self.settings,
+            lint: None,
             expect: &self.expect,
             thresholds: &Thresholds::default(),
         })

@@ -20,8 +20,9 @@ struct Body<'a> {
     checks: Vec<CheckJson<'a>>,
 }
 
+/// Numbers of a report.
 #[derive(Debug, Serialize)]
-struct SummaryJson {
+pub(crate) struct SummaryJson {
     checks: usize,
     passed: usize,
     found: usize,
@@ -77,7 +78,6 @@ struct UnreadJson {
 }
 
 pub(super) fn write(report: &Report, cx: &Context, out: &mut dyn Write) -> std::io::Result<()> {
-    let summary = report.summary();
     let body = Body {
         root: cx.root,
         container: cx.node.container.as_deref(),
@@ -89,22 +89,28 @@ pub(super) fn write(report: &Report, cx: &Context, out: &mut dyn Write) -> std::
             .filter(|p| p.role == Role::Data)
             .map(|p| p.key.to_string())
             .collect(),
-        summary: SummaryJson {
-            checks: summary.checks,
-            passed: summary.passed,
-            found: summary.found,
-            not_applicable: summary.not_applicable,
-            unknown: summary.unknown,
-            errors: summary.errors,
-            warnings: summary.warnings,
-            notes: summary.notes,
-        },
+        summary: summary_json(report),
         checks: report.outcomes.iter().map(check_json).collect(),
     };
     if cx.compact {
         json::write_line(cx.node, body, out)
     } else {
         json::write(cx.node, body, out)
+    }
+}
+
+/// The numbers of a report.
+pub(crate) fn summary_json(report: &Report) -> SummaryJson {
+    let summary = report.summary();
+    SummaryJson {
+        checks: summary.checks,
+        passed: summary.passed,
+        found: summary.found,
+        not_applicable: summary.not_applicable,
+        unknown: summary.unknown,
+        errors: summary.errors,
+        warnings: summary.warnings,
+        notes: summary.notes,
     }
 }
 

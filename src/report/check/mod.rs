@@ -7,7 +7,8 @@ mod line;
 mod prometheus;
 mod text;
 
-pub(crate) use json::{CheckJson, check_json};
+pub(crate) use json::{CheckJson, SummaryJson, check_json, summary_json};
+pub(crate) use text::{write_end, write_findings};
 
 use std::io::Write;
 

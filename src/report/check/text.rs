@@ -12,18 +12,25 @@ use crate::roles::Role;
 const MOST_EVIDENCE: usize = 6;
 /// So many subjects of one finding are listed before the rest is counted.
 const MOST_SUBJECTS: usize = 12;
+/// What to do where nothing is wrong.
+const NOTHING_FOUND: &str = "nothing to repair; `eval \"$(rdmactl env)\"` gives a job its settings";
 
 pub(super) fn text(report: &Report, cx: &Context) -> String {
     let mut out = head(cx);
-    for group in groups(report) {
-        write_group(&mut out, &group, cx.style);
-    }
-    write_unknown(&mut out, report, cx);
+    write_findings(&mut out, report, cx.style);
     if cx.verbose {
         write_passed(&mut out, report, cx.style);
     }
-    write_end(&mut out, report, cx);
+    write_end(&mut out, report, cx.style, NOTHING_FOUND);
     out
+}
+
+/// Writes what was found, most serious first, and what could not be looked at.
+pub(crate) fn write_findings(out: &mut String, report: &Report, style: Style) {
+    for group in groups(report) {
+        write_group(out, &group, style);
+    }
+    write_unknown(out, report, style);
 }
 
 /// What node this is, in one line.
@@ -165,12 +172,11 @@ fn remedy_lines(findings: &[&Finding]) -> Vec<String> {
 }
 
 /// Checks that could not look: one line each.
-fn write_unknown(out: &mut String, report: &Report, cx: &Context) {
+fn write_unknown(out: &mut String, report: &Report, style: Style) {
     let mut any = false;
     for outcome in &report.outcomes {
         let unread: &[Unread] = match &outcome.verdict {
-            Verdict::Unknown(unread) => unread,
-            Verdict::Found(_, unread) => unread,
+            Verdict::Unknown(unread) | Verdict::Found(_, unread) => unread,
             _ => continue,
         };
         let Some(first) = unread.first() else {
@@ -184,8 +190,7 @@ fn write_unknown(out: &mut String, report: &Report, cx: &Context) {
         let _ = writeln!(
             out,
             "{} {}{more}",
-            cx.style
-                .dim(format!("could not look[{}]:", outcome.check.id)),
+            style.dim(format!("could not look[{}]:", outcome.check.id)),
             escape(&first.to_string())
         );
     }
@@ -219,8 +224,8 @@ fn write_passed(out: &mut String, report: &Report, style: Style) {
     out.push('\n');
 }
 
-/// The sum, and the one thing to do next.
-fn write_end(out: &mut String, report: &Report, cx: &Context) {
+/// Writes the sum, and the one thing to do next; `fine` where there is none.
+pub(crate) fn write_end(out: &mut String, report: &Report, style: Style, fine: &str) {
     let summary = report.summary();
     let mut parts = vec![format!("{} passed", summary.passed)];
     let found = counts(summary);
@@ -246,13 +251,13 @@ fn write_end(out: &mut String, report: &Report, cx: &Context) {
         });
     match next {
         Some(next) => {
-            let _ = writeln!(out, "{} {next}", cx.style.bold("next:"));
+            let _ = writeln!(out, "{} {next}", style.bold("next:"));
         }
         None if summary.unknown > 0 => {
             let _ = writeln!(
                 out,
                 "{} nothing was found; {} could not look (as root more can be read)",
-                cx.style.bold("next:"),
+                style.bold("next:"),
                 if summary.unknown == 1 {
                     "1 check".to_owned()
                 } else {
@@ -261,11 +266,7 @@ fn write_end(out: &mut String, report: &Report, cx: &Context) {
             );
         }
         None => {
-            let _ = writeln!(
-                out,
-                "{} nothing to repair; `eval \"$(rdmactl env)\"` gives a job its settings",
-                cx.style.bold("next:")
-            );
+            let _ = writeln!(out, "{} {fine}", style.bold("next:"));
         }
     }
 }
