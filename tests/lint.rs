@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
+    clippy::format_collect,
     reason = "a test that cannot run its program has failed"
 )]
 

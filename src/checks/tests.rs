@@ -1,4 +1,9 @@
 //! The catalogue's own tests: ids, pages, and for each check a node that trips it and one on which it passes.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    reason = "tests read the fixtures themselves"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -277,7 +282,7 @@ fn verdicts_and_findings_keep_the_rules() {
             let id = outcome.check.id;
             match &outcome.verdict {
                 Verdict::Passed(0) => {
-                    wrong.push(format!("{name}: {id} passed without looking at anything"))
+                    wrong.push(format!("{name}: {id} passed without looking at anything"));
                 }
                 Verdict::Unknown(unread) if unread.is_empty() => {
                     wrong.push(format!("{name}: {id} is unknown for no reason"));

@@ -81,8 +81,7 @@ pub(super) fn loader_cache(root: &Root) -> Reading<Vec<String>> {
             let name = p.rsplit('/').next().unwrap_or(p);
             name.contains("-rdmav") || KEPT.iter().any(|k| name.starts_with(k))
         })
-        .map(|p| format!("/{p}\n"))
-        .collect();
+        .fold(String::new(), |kept, path| kept + "/" + path + "\n");
     root.note(CACHE, kept.as_bytes());
     Ok(paths)
 }
