@@ -243,9 +243,12 @@ pub(crate) fn write_end(out: &mut String, report: &Report, style: Style, fine: &
         .findings()
         .find(|(_, f)| f.severity > Severity::Note)
         .map(|(check, finding)| match finding.remedy.as_ref() {
-            Some(remedy) => match &remedy.command {
-                Some(command) => format!("{} ({})", escape(command), escape(&remedy.text)),
-                None => escape(&remedy.text).into_owned(),
+            Some(remedy) => match (&remedy.command, remedy.set.first()) {
+                (Some(command), _) => format!("{} ({})", escape(command), escape(&remedy.text)),
+                (None, Some((name, value))) => {
+                    escape(&format!("{name}={value} ({})", remedy.text)).into_owned()
+                }
+                (None, None) => escape(&remedy.text).into_owned(),
             },
             None => format!("rdmactl explain {}", check.id),
         });
