@@ -1,4 +1,4 @@
-//! `rdmactl log` against `grep -c NCCL` on the same file: ratio of the times, and peak memory.
+//! `rdmactl log` against `grep -c NCCL` on the same file: ratio of the processor times, and peak memory.
 //!
 //! `cargo bench --bench log` makes 256 MiB, `cargo bench --bench log -- 1024` makes 1 GiB. One log is what a job prints
 //! (a line in four is NCCL's), the other has nothing but NCCL's lines.
@@ -14,7 +14,10 @@
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 
 const TRIES: usize = 3;
 const NODES: usize = 64;
@@ -59,9 +62,11 @@ fn best(mut once: impl FnMut() -> (Duration, u64)) -> (Duration, u64) {
     )
 }
 
-/// Runs a program; its time, and the `VmHWM` it was last seen with, in KiB.
+/// Runs a program; the processor time it took, and the `VmHWM` it was last seen with, in KiB.
+///
+/// Processor time is what a machine with other work on it does not change.
 fn run(command: &mut Command) -> (Duration, u64) {
-    let start = Instant::now();
+    let before = children();
     // Into a pipe: grep stops at the first match where it sees that nobody reads.
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut peak = 0;
@@ -76,7 +81,16 @@ fn run(command: &mut Command) -> (Duration, u64) {
         peak = peak.max(seen);
         std::thread::sleep(Duration::from_millis(5));
     }
-    (start.elapsed(), peak)
+    (children().checked_sub(before).unwrap(), peak)
+}
+
+/// Processor time of all programs that have ended.
+fn children() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    [usage.user_time(), usage.system_time()]
+        .iter()
+        .map(|t| Duration::from_micros(t.num_microseconds().try_into().unwrap()))
+        .sum()
 }
 
 /// A log of 512 ranks on 64 nodes, interleaved.

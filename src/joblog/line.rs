@@ -114,8 +114,8 @@ fn origin(before: &str) -> Option<(&str, &str, u32)> {
     const MOST_WORDS: usize = 8;
     let mut rest = before.trim_end();
     for _ in 0..MOST_WORDS {
-        let (left, last) = match rest.rsplit_once(' ') {
-            Some((left, last)) => (left.trim_end(), last),
+        let (left, last) = match memchr::memrchr(b' ', rest.as_bytes()) {
+            Some(at) => (rest.get(..at)?.trim_end(), rest.get(at + 1..)?),
             None => ("", rest),
         };
         if is_device(last)
@@ -151,13 +151,9 @@ fn process(text: &str) -> Option<(&str, &str, u32)> {
     let (left, pid) = left.rsplit_once(':')?;
     let pid = pid.parse().ok()?;
     let start = left
-        .rfind(|c: char| c.is_whitespace() || matches!(c, ':' | '>' | ']' | '|' | '"'))
-        .map_or(0, |at| {
-            at + left
-                .get(at..)
-                .and_then(|t| t.chars().next())
-                .map_or(1, char::len_utf8)
-        });
+        .bytes()
+        .rposition(|b| matches!(b, b' ' | b'\t' | b':' | b'>' | b']' | b'|' | b'"'))
+        .map_or(0, |at| at + 1);
     let (lead, host) = left.split_at_checked(start)?;
     (!host.is_empty()).then_some((lead, host, pid))
 }

@@ -39,8 +39,10 @@ macro_rules! patterns {
 /// The table.
 #[rustfmt::skip]
 pub(super) const PATTERNS: &[Pattern] = patterns![
-    // What was chosen.
+    // What a long log is full of.
     "channel", "all", ["Channel "], [], "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", channel;
+    "connection", "2.20 and later with `NCCL Dev`, `Dev` before", ["NET/IB"], [" qpn ", " qp_num "], "NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 1047 mtu 5 GID 3 (0/302010AFFFF0000) fifoRkey=0x18 fifoLkey=0x18", connection;
+    // What was chosen.
     "version", "2.19 and later, beside the bare banner", ["NCCL version "], [], "NCCL version 2.21.5+cuda12.4", release;
     "setting", "all", ["NCCL_"], [" set "], "NCCL_IB_GID_INDEX set by environment to 3.", setting;
     "rank", "all", ["comm 0x", "ncclComm"], [" nranks "], "ncclCommInitRank comm 0x5581 rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 5d000 commId 0x9a - Init START", rank;
@@ -59,7 +61,6 @@ pub(super) const PATTERNS: &[Pattern] = patterns![
     "gdr.hca", "2.13 and later; only where it is off before", ["NET/"], ["GPU Direct RDMA "], "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'", gdr_hca;
     "gdr.gpu", "to 2.29.7", ["GPU Direct RDMA "], [], "GPU Direct RDMA Disabled for GPU 0 / HCA 1 (distance 7 > 4)", gdr_gpu;
     // Connections.
-    "connection", "2.20 and later with `NCCL Dev`, `Dev` before", ["NET/IB"], [" qpn ", " qp_num "], "NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 1047 mtu 5 GID 3 (0/302010AFFFF0000) fifoRkey=0x18 fifoLkey=0x18", connection;
     "modify-qp", "all, in three generations", ["Call to ibv_modify_qp "], [], "Call to ibv_modify_qp failed with 110 Connection timed out, on dev mlx5_3:1, curr state INIT, next state RTR, local GID index 3, local GID ::ffff:10.1.2.3, remote GID ::ffff:10.1.9.3", modify_qp;
     "verbs-call", "all; with a number since 2.19.3", ["Call to ibv_"], ["failed"], "Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory", verbs_call;
     "completion", "all, in four generations", ["NET/IB"], ["Got completion "], "NET/IB: Got completion from peer 10.1.9.3<41034> with status=12 opcode=0 len=0 vendor err 129 (Recv) localGid ::ffff:10.1.2.3 remoteGids::ffff:10.1.9.3 hca mlx5_3", completion;

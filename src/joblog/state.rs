@@ -13,6 +13,8 @@ use super::scan::Want;
 use super::tally::{HostId, Place, Tally, add};
 use super::text::{after, cut, number_after};
 
+/// Places for processes of earlier lines; ranks of a job take turns.
+const RECENT: usize = 4096;
 const MOST_NAMES: usize = 8192;
 const MOST_HOSTS: usize = 16_384;
 const MOST_PROCESSES: usize = 131_072;
@@ -33,8 +35,8 @@ pub(crate) struct Job {
     host_ids: HashMap<String, HostId>,
     pub(super) processes: Vec<Process>,
     process_ids: HashMap<(HostId, u32), usize>,
-    /// The process of the last line; the next is often its own again.
-    last: Option<(HostId, u32, usize)>,
+    /// Processes of earlier lines by a number made of host and process; each place holds the last that had it.
+    recent: Vec<Option<(HostId, u32, usize)>>,
     pub(super) releases: Vec<Name>,
     pub(super) tallies: Vec<Tally>,
     /// Warnings without a pattern, their numbers made equal.
@@ -57,7 +59,7 @@ impl Default for Job {
             host_ids: HashMap::new(),
             processes: Vec::new(),
             process_ids: HashMap::new(),
-            last: None,
+            recent: vec![None; RECENT],
             releases: Vec::new(),
             tallies: Vec::new(),
             others: Vec::new(),
@@ -85,7 +87,11 @@ impl Job {
     pub(crate) fn feed(&mut self, file: usize, line: u64, bytes: &[u8]) -> Want {
         let place = Place { file, line };
         let bytes = line::without_colours(bytes);
-        let text: Cow<str> = String::from_utf8_lossy(&bytes);
+        // Nearly every line is UTF-8, and to find that out is faster than to repair it.
+        let text: Cow<str> = match std::str::from_utf8(&bytes) {
+            Ok(text) => text.into(),
+            Err(_) => String::from_utf8_lossy(&bytes),
+        };
         if let Some(first) = line::parse(&text) {
             self.in_report = 0;
             self.said(&first, place);
@@ -169,11 +175,20 @@ impl Job {
         if line.host.is_empty() {
             return None;
         }
-        if let Some((host, pid, process)) = self.last
-            && pid == line.pid
-            && self.hosts.get(host).is_some_and(|h| h.name == line.host)
+        let place = line
+            .host
+            .bytes()
+            .rev()
+            .take(4)
+            .fold(line.pid as usize, |n, b| {
+                n.wrapping_mul(31) + usize::from(b)
+            })
+            % RECENT;
+        if let Some(Some((host, pid, process))) = self.recent.get(place)
+            && *pid == line.pid
+            && self.hosts.get(*host).is_some_and(|h| h.name == line.host)
         {
-            return Some(process);
+            return Some(*process);
         }
         let host = match self.host_ids.get(line.host) {
             Some(id) => *id,
@@ -206,7 +221,9 @@ impl Job {
             }
             None => return None,
         };
-        self.last = Some((host, line.pid, process));
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some((host, line.pid, process));
+        }
         Some(process)
     }
 

@@ -12,7 +12,9 @@ pub(super) fn find(text: &str, mark: &str) -> Option<usize> {
     let mut from = 0;
     loop {
         let at = from + memchr::memchr(first, text.get(from..)?)?;
-        if text.get(at..)?.starts_with(mark) {
+        // The second byte tells most false starts from true ones.
+        if text.get(at + 1) == mark.get(1).or(text.get(at + 1)) && text.get(at..)?.starts_with(mark)
+        {
             return Some(at);
         }
         from = at + 1;

@@ -1,7 +1,7 @@
 //! Messages about what NCCL chose: interfaces, ports, networks, settings, GPUDirect.
 
 use super::super::event::{Event, Kind, Problem};
-use super::super::text::{after, between, gid_of_halves, number, number_after, word};
+use super::super::text::{after, between, find, gid_of_halves, number, number_after, word};
 
 /// `NCCL version 2.27.7+cuda12.9`, `RCCL version 2.18.3+hip6.0`, `RCCL version : 2.22.3-HEAD`.
 pub(in super::super) fn release(text: &str) -> Option<Event<'_>> {
@@ -159,7 +159,7 @@ pub(in super::super) fn channel(text: &str) -> Option<Event<'_>> {
     };
     Some(Event::Channel {
         network: tail.split('/').next(),
-        gdr: tail.contains("/GDRDMA"),
+        gdr: find(tail, "/GDRDMA").is_some(),
     })
 }
 
