@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use common::{Run, bare, compare, have, names_in, nodes, none, on, on_node, package, read};
 
 /// The commands whose output is committed for each node.
-const COMMANDS: [&str; 4] = ["env", "devices", "gids", "topo"];
+const COMMANDS: [&str; 5] = ["env", "devices", "gids", "topo", "check"];
 
 fn snapshot(command: &str) {
     let differences: Vec<String> = nodes()
@@ -49,6 +49,11 @@ fn devices_are_as_committed() {
 #[test]
 fn gids_are_as_committed() {
     snapshot("gids");
+}
+
+#[test]
+fn check_is_as_committed() {
+    snapshot("check");
 }
 
 #[test]
