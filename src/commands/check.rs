@@ -1,6 +1,7 @@
 //! `rdmactl check`: every check of the catalogue on this node.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
@@ -62,6 +63,10 @@ pub(crate) struct CheckArgs {
     /// Fail (exit 3) also where a check could not look
     #[arg(long)]
     strict: bool,
+
+    /// Say on standard error how long reading, checks and output took
+    #[arg(long, hide_short_help = true)]
+    timing: bool,
 }
 
 /// What the checks are given, beside the node.
@@ -257,8 +262,11 @@ pub(super) fn unknown_check(word: &str) -> Error {
 
 pub(crate) fn run(args: &CheckArgs, cx: &mut Cx) -> Result<Exit> {
     let checks = chosen(&args.only, &args.skip)?;
+    let start = Instant::now();
     let read = read(&args.facts, cx)?;
+    let has_read = Instant::now();
     let report = read.run(&checks);
+    let has_run = Instant::now();
     let context = Context {
         node: &read.node,
         decision: &read.decision,
@@ -283,6 +291,16 @@ pub(crate) fn run(args: &CheckArgs, cx: &mut Cx) -> Result<Exit> {
                 anyhow::Error::from(e).context(format!("could not write {}", path.display())),
             )
         })?,
+    }
+    if args.timing {
+        let ms = |from: Instant, to: Instant| to.duration_since(from).as_secs_f64() * 1000.0;
+        let _ = writeln!(
+            cx.err,
+            "reading {:.1} ms, checks {:.1} ms, output {:.1} ms",
+            ms(start, has_read),
+            ms(has_read, has_run),
+            ms(has_run, Instant::now())
+        );
     }
     Ok(exit)
 }

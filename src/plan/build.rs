@@ -8,6 +8,7 @@ use super::verify::{Intent, verify};
 use super::{Action, Plan, Variable};
 use crate::model::{Node, PortKey};
 use crate::nccl::config::{Origin, Settings};
+use crate::nccl::interface::Bootstrap;
 use crate::nccl::outcome::Crash;
 use crate::nccl::predict::predict;
 use crate::nccl::release::{Feature, KNOWN, Release};
@@ -567,6 +568,20 @@ fn add_profile(profile: Profile, plan: &mut Plan) {
     }
 }
 
+/// `NCCL_COMM_ID` decides about the bootstrap by itself; no setting of the plan can mend a wrong one.
+fn bootstrap_warning(request: &Request, plan: &Plan) -> Option<String> {
+    let release = plan.releases.last().copied()?;
+    let settings = with_plan((request.existing)(release), &plan.variables);
+    let id = settings.get("NCCL_COMM_ID")?.to_owned();
+    match predict(request.node, &settings, release).bootstrap {
+        Bootstrap::Failed(code) => Some(format!(
+            "NCCL cannot start with NCCL_COMM_ID={id:?} on this node ({code}); unset it, or give an address of a network \
+             this node is in"
+        )),
+        _ => None,
+    }
+}
+
 /// At most eight names, and how many more there are.
 fn shortened(names: &[String]) -> String {
     const MOST: usize = 8;
@@ -595,6 +610,9 @@ fn add_remarks(request: &Request, plan: &mut Plan) {
             .collect();
         plan.notes
             .push(format!("left out: {} ({reason})", shortened(&ports)));
+    }
+    if let Some(warning) = bootstrap_warning(request, plan) {
+        plan.warnings.push(warning);
     }
     if request.decision.only_main() {
         plan.warnings.push(format!(

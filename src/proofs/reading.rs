@@ -34,7 +34,12 @@ fn described(shape: &Shape) -> String {
         );
         for (number, port) in &hca.ports {
             let mut netdevs: Vec<&str> = match (&hca.function, &hca.parent) {
-                (None, parent) => parent.iter().map(String::as_str).collect(),
+                // It may name one of another namespace.
+                (None, parent) => parent
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|p| shape.netdevs.iter().any(|n| n.name == **p))
+                    .collect(),
                 (Some(function), _) => shape
                     .netdevs
                     .iter()
