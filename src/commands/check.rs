@@ -20,7 +20,8 @@ use crate::nccl::release::Release;
 use crate::report::check::{Context, Format, exit, write};
 use crate::roles::{Decision, Rules, decide};
 use crate::sys::{
-    HealthScope, Scope, read_health, read_node, read_text_file, start_programs, write_atomically,
+    HealthScope, Scope, now, read_health, read_node, read_text_file, start_programs,
+    write_atomically,
 };
 
 /// Arguments of `check`.
@@ -262,11 +263,11 @@ pub(super) fn unknown_check(word: &str) -> Error {
 
 pub(crate) fn run(args: &CheckArgs, cx: &mut Cx) -> Result<Exit> {
     let checks = chosen(&args.only, &args.skip)?;
-    let start = Instant::now();
+    let start = now();
     let read = read(&args.facts, cx)?;
-    let has_read = Instant::now();
+    let has_read = now();
     let report = read.run(&checks);
-    let has_run = Instant::now();
+    let has_run = now();
     let context = Context {
         node: &read.node,
         decision: &read.decision,
@@ -299,7 +300,7 @@ pub(crate) fn run(args: &CheckArgs, cx: &mut Cx) -> Result<Exit> {
             "reading {:.1} ms, checks {:.1} ms, output {:.1} ms",
             ms(start, has_read),
             ms(has_read, has_run),
-            ms(has_run, Instant::now())
+            ms(has_run, now())
         );
     }
     Ok(exit)

@@ -26,7 +26,7 @@ pub(crate) use health::{
 pub(crate) use library::{find_nccl, find_net_plugin};
 pub(crate) use node::{Scope, read_node};
 pub(crate) use process::{
-    passwd_home, read_text_file, replace_process, write_atomically, write_private,
+    now, passwd_home, read_text_file, replace_process, write_atomically, write_private,
 };
 pub(crate) use root::Root;
 pub(crate) use stream::{Input, OpenError, Tail, wait_for_growth};

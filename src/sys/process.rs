@@ -88,3 +88,8 @@ pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> std::io::Result<(
 pub(crate) fn read_text_file(path: &Path) -> std::io::Result<String> {
     std::fs::read_to_string(path)
 }
+
+/// The moment, for durations that the user asks for.
+pub(crate) fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}
