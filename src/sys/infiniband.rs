@@ -351,7 +351,15 @@ fn read_row(
     if gid == Gid([0; 16]) {
         return Ok(None);
     }
-    let kind = root.text(&format!("{port}/gid_attrs/types/{index}"));
+    // The kernel never writes nothing there.
+    let attribute = |name: &str| {
+        let path = format!("{port}/gid_attrs/{name}/{index}");
+        match root.text(&path) {
+            Ok(text) if text.is_empty() => Err(Unread::malformed(path, "")),
+            text => text,
+        }
+    };
+    let kind = attribute("types");
     // Old kernels show an unused row as the bare link-local prefix; it has no type then.
     if gid.is_empty() && kind.is_err() {
         return Ok(None);
@@ -359,7 +367,7 @@ fn read_row(
     Ok(Some(GidRow {
         index,
         gid,
-        ndev: root.text(&format!("{port}/gid_attrs/ndevs/{index}")),
+        ndev: attribute("ndevs"),
         kind: kind.map(|t| parse_gid_type(&t)),
     }))
 }

@@ -15,7 +15,13 @@ pub(super) fn read_netdevs(root: &Root, scope: Scope) -> Reading<Vec<Netdev>> {
         // A plain file: the bonding driver's list.
         .filter(|name| name != "bonding_masters")
         .filter_map(|name| {
-            let dir = root.real(&format!("{CLASS}/{name}")).ok()?;
+            let entry = format!("{CLASS}/{name}");
+            // A dangling link is no device; one that cannot be read is, and its files say why not.
+            let dir = match root.real(&entry) {
+                Ok(dir) => dir,
+                Err(unread) if unread.is_absent() => return None,
+                Err(_) => entry,
+            };
             Some(read_netdev(root, scope, name, dir))
         })
         .collect())

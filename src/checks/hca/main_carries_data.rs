@@ -2,8 +2,8 @@
 
 use crate::checks::port::shared::{joined, port_file, some_of, state_text};
 use crate::checks::{Collector, Facts, Finding, Severity, Verdict, declare_check};
-use crate::model::PortState;
-use crate::roles::{Assigned, Reason, Refusal, Role};
+use crate::model::{PortState, Unread};
+use crate::roles::{Assigned, NoGid, Reason, Refusal, Role};
 
 declare_check! {
     MAIN_CARRIES_DATA = "hca" / "main-carries-data",
@@ -56,7 +56,40 @@ fn run(facts: &Facts) -> Verdict {
             )));
         }
     }
+    if facts.decision.data().next().is_none() {
+        // A port that could not be judged may be the main one.
+        for unread in unjudged(facts) {
+            collector.unread(&unread);
+        }
+    }
     collector.verdict("no data port")
+}
+
+/// What could not be read of the ports, so that it is not known what they are.
+fn unjudged(facts: &Facts) -> Vec<Unread> {
+    let devices = facts
+        .node
+        .hcas()
+        .iter()
+        .filter_map(|h| h.ports.as_ref().err().cloned());
+    let rows = facts
+        .node
+        .ports()
+        .filter_map(|(_, port)| port.gids.as_ref().ok())
+        .flat_map(|table| table.unread.iter().map(|(_, unread)| unread.clone()));
+    let reasons = facts.decision.ports.iter().filter_map(|p| match &p.reason {
+        Reason::StateUnread(unread) | Reason::NoGid(NoGid::Unread(unread)) => Some(unread.clone()),
+        Reason::UnknownLinkLayer(layer) => Some(Unread::malformed(
+            port_file(&p.key, "link_layer").trim_start_matches('/'),
+            &layer.to_string(),
+        )),
+        Reason::NoUverbs(None) => Some(Unread::malformed(
+            "sys/class/infiniband_verbs",
+            &format!("no readable uverbs device of {}", p.key.hca),
+        )),
+        _ => None,
+    });
+    devices.chain(rows).chain(reasons).collect()
 }
 
 fn finding(facts: &Facts, assigned: &Assigned, what: &str) -> Finding {

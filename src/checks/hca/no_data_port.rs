@@ -40,6 +40,11 @@ fn run(facts: &Facts) -> Verdict {
     let ports = &facts.decision.ports;
     let data = facts.decision.data().count();
     if data > 0 {
+        // Without the routes the port of the host's ordinary traffic may be one of them.
+        let routes = facts.node.routes4.as_ref().err();
+        if let Some(unread) = routes.filter(|u| !u.is_absent()) {
+            return Verdict::Unknown(vec![unread.clone()]);
+        }
         // What could not be read of another device does not take these away.
         return Verdict::Passed(data);
     }
